@@ -24,7 +24,21 @@ from finegold.io.read import read as read
 from finegold.io.read import read_each as read_each
 from finegold.io.writeback import write_back as write_back
 from finegold.io.writers import write_votes as write_votes
-from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, ibcc, mv, ptbcc, tiremge
+from finegold.methods import (
+    anchored,
+    bwa,
+    catd,
+    cbcc,
+    ds,
+    ebcc,
+    fgbcc,
+    glad,
+    hds,
+    ibcc,
+    mv,
+    ptbcc,
+    tiremge,
+)
 from finegold.methods.base import Method as Method
 from finegold.methods.lookup import register as register
 from finegold.paper.datasets import load_dataset as load_dataset

@@ -27,7 +27,9 @@ import numpy as np
 
 HERE = Path(__file__).resolve()
 NET = Path(os.environ.get("FROZEN", HERE.parents[3] / "net"))
-SHARED = next((folder / "shared" for folder in HERE.parents if (folder / "shared" / "real").exists()), None)
+SHARED = next(
+    (folder / "shared" for folder in HERE.parents if (folder / "shared" / "real").exists()), None
+)
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled", "never_voted")
 LAYOUTS = {"transposed": "transposed", "table": None}
@@ -46,7 +48,10 @@ def of_array(values: Any) -> str:
 
 
 def of_names(names: Any) -> list[str] | str:
-    values = [f"{type(name).__name__} {name!r}" for name in (names.to_list() if hasattr(names, "to_list") else names)]
+    values = [
+        f"{type(name).__name__} {name!r}"
+        for name in (names.to_list() if hasattr(names, "to_list") else names)
+    ]
     return values if len(values) < 12 else f"{len(values)} {values[:3]} {digest(values)}"
 
 
@@ -64,9 +69,17 @@ def of_annotations(votes: Any) -> dict[str, Any]:
     found |= {name: of_names(getattr(votes, name)) for name in NAMES}
     counts = asdict(votes.counts)
     found |= {f"counts.{name}": value for name, value in counts.items()}
-    found |= {"columns": list(votes.columns), "multi": votes.multi, "gold_sets": repr(votes.gold_sets)}
-    found["findings"] = sorted(f"{finding.kind}: {finding.text}" for finding in votes.hygiene.findings)
-    found["remedies"] = sorted(of_remedy(each) for finding in votes.hygiene.findings for each in finding.remedies)
+    found |= {
+        "columns": list(votes.columns),
+        "multi": votes.multi,
+        "gold_sets": repr(votes.gold_sets),
+    }
+    found["findings"] = sorted(
+        f"{finding.kind}: {finding.text}" for finding in votes.hygiene.findings
+    )
+    found["remedies"] = sorted(
+        of_remedy(each) for finding in votes.hygiene.findings for each in finding.remedies
+    )
     found["groups"] = digest([finding.groups for finding in votes.hygiene.findings])
     found["no_vote"] = repr(votes.hygiene.no_vote)
     return found
@@ -81,7 +94,9 @@ def of_log(log: Any) -> dict[str, Any]:
         elif isinstance(value, list) and len(value) > 12:
             found[each.name] = f"{len(value)} {digest(value)}"
         else:
-            found[each.name] = repr(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value)
+            found[each.name] = repr(
+                asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+            )
     return found
 
 
@@ -158,8 +173,14 @@ def logs(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def everything() -> dict[str, dict[str, Any]]:
-    recorded = sorted(path.name for path in (NET / "inputs").iterdir() if (path / "_call.pkl").exists())
-    sets = sorted(path.parent.name for path in (SHARED / "real").glob("*/label.csv.gz")) if SHARED else []
+    recorded = sorted(
+        path.name for path in (NET / "inputs").iterdir() if (path / "_call.pkl").exists()
+    )
+    sets = (
+        sorted(path.parent.name for path in (SHARED / "real").glob("*/label.csv.gz"))
+        if SHARED
+        else []
+    )
     raw: list[str] = []
     if SHARED:
         root = SHARED / "logs"
@@ -177,7 +198,11 @@ def everything() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     with ProcessPoolExecutor(2) as pool:
         for work, names in ((replay, recorded), (real, sets), (logs, raw)):
-            found |= {name: result for name, result in pool.map(work, names, chunksize=4) if result is not None}
+            found |= {
+                name: result
+                for name, result in pool.map(work, names, chunksize=4)
+                if result is not None
+            }
     return found
 
 
@@ -199,7 +224,9 @@ def main(command: str, *only: str) -> int:
         print(f"{len(found):,} digests")
         return 0
     expected = json.loads(target.read_text())
-    accepted = json.loads(path.read_text()) if (path := HERE.with_name("accepted.json")).exists() else {}
+    accepted = (
+        json.loads(path.read_text()) if (path := HERE.with_name("accepted.json")).exists() else {}
+    )
     n_differing = 0
     for name, result in sorted(found.items()):
         if name not in expected or result == expected[name]:

@@ -27,7 +27,9 @@ VIEWS = {
     "export": ".exports",
     "tasks?doubt=predicted": "#tasks tr.open",
 }
-MODEL = "task,cat,non-dog\n" + "".join(f"{t},{0.9 if t % 3 else 0.2},{0.1 if t % 3 else 0.8}\n" for t in range(45))
+MODEL = "task,cat,non-dog\n" + "".join(
+    f"{t},{0.9 if t % 3 else 0.2},{0.1 if t % 3 else 0.8}\n" for t in range(45)
+)
 TABLE = "task,worker,label,text,Priority\n" + "".join(
     f"{t},w{w},{'cat' if (t * w) % 7 else 'non-dog'},This is what was shown as task {t},low\n"
     for t in range(40)
@@ -87,28 +89,41 @@ def studio(tmp_path_factory):
         client.fit(project, "ds")
         sets = client.open("sets.csv", task="post", annotator="who", label="topics", multi=True)
         client.views = {f"{project}/{view}": sign for view, sign in VIEWS.items()}
-        client.views |= {f"{sets}/columns": "#sets", f"{sets}/tasks": "#tasks tr.open", f"{sets}/judge": "#judging"}
+        client.views |= {
+            f"{sets}/columns": "#sets",
+            f"{sets}/tasks": "#tasks tr.open",
+            f"{sets}/judge": "#judging",
+        }
         client.views |= {f"{opened(client, 'log.csv')[0]}/judges": "#leaderboard"}
         client.views[str(client.create("bad.csv"))] = "#read, #problem"
         yield client
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1024, "dark"), (1024, "light"), (420, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1440, "light"), (1024, "dark"), (1024, "light"), (420, "dark")]
+)
 def test_nothing_is_wrong_with_any_view(browser, studio, axe, width, scheme):
-    wrong, pictures = {}, os.environ.get("FINEGOLD_PICTURES")  # a folder for screenshots of all views
+    wrong, pictures = (
+        {},
+        os.environ.get("FINEGOLD_PICTURES"),
+    )  # a folder for screenshots of all views
     with first_view(browser, studio, width, color_scheme=scheme) as page:
 
         def look(view):
             page.wait_for_function("() => !document.querySelector('.spin')")
             page.evaluate(axe)
-            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            wide = page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
             wrong[view] = [
                 *page.evaluate(VIOLATIONS),
                 *page.evaluate(BROKEN),
                 *([f"{wide} pixels"] if wide > 0 else []),
             ]
             if pictures:
-                page.screenshot(path=f"{pictures}/{view.replace('/', '-')}-{scheme}-{width}.png", full_page=True)
+                page.screenshot(
+                    path=f"{pictures}/{view.replace('/', '-')}-{scheme}-{width}.png", full_page=True
+                )
 
         look("home")
         for view, sign in studio.views.items():
@@ -118,11 +133,19 @@ def test_nothing_is_wrong_with_any_view(browser, studio, axe, width, scheme):
                 page.wait_for_selector("#chart-judge-ranking svg")
             look(view)
             if sign.endswith("tr.open"):  # a row is opened beside the table
-                cell = page.locator("tbody .label >> nth=0").bounding_box() if "tasks" in view else {"x": 0, "width": 0}
+                cell = (
+                    page.locator("tbody .label >> nth=0").bounding_box()
+                    if "tasks" in view
+                    else {"x": 0, "width": 0}
+                )
                 assert cell["x"] + cell["width"] <= width
                 page.click(f"{sign} >> nth=0")
-                page.wait_for_selector("#task .note" if "predicted" in view else ".beside .judge-name")
+                page.wait_for_selector(
+                    "#task .note" if "predicted" in view else ".beside .judge-name"
+                )
                 box = page.locator(".beside").bounding_box()
-                assert width > 1000 or box["y"] + box["height"] == pytest.approx(900, abs=1)  # where the thumb is
+                assert width > 1000 or box["y"] + box["height"] == pytest.approx(
+                    900, abs=1
+                )  # where the thumb is
                 look(f"{view}, with a row opened")
     assert {view: found for view, found in wrong.items() if found} == {}

@@ -26,17 +26,25 @@ def fitted(studio):
 def test_a_file_of_the_folder_is_previewed_read_and_fitted_by_the_default_method(tmp_path):
     with studio_in_thread(tmp_path) as studio:
         copy_sample(tmp_path)
-        assert [file["name"] for file in studio.good("GET", "/api/folder")["files"]] == ["votes.csv"]
+        assert [file["name"] for file in studio.good("GET", "/api/folder")["files"]] == [
+            "votes.csv"
+        ]
         project = studio.create("votes.csv")
         preview = studio.at(project, "GET", "/preview")
         assert preview["format"] == "CSV table"
         assert preview["rows"][0] == ["0", "0", "dog"]
-        assert [preview["guess"][role] for role in ("task", "annotator", "label")] == ["task", "annotator", "label"]
+        assert [preview["guess"][role] for role in ("task", "annotator", "label")] == [
+            "task",
+            "annotator",
+            "label",
+        ]
         state = studio.read(project, **preview["guess"])
         assert [fit["method"] for fit in state["fits"]] == ["mv"]
         studio.at(project, "POST", "/fits", json={})
         shown = studio.settled(project)["fits"][-1]
-        assert [shown["method"]] == [each["name"] for each in studio.good("GET", "/api/methods") if each["is_default"]]
+        assert [shown["method"]] == [
+            each["name"] for each in studio.good("GET", "/api/methods") if each["is_default"]
+        ]
         expected = finegold.aggregate(tmp_path / "votes.csv")
         assert shown["facts"]["mean_confidence"] == pytest.approx(expected.confidence.mean())
         labels = studio.get(f"/api/projects/{project}/export/labels.csv").text
@@ -48,7 +56,8 @@ TRANSPOSED = "respondent,q1,q2,q3\nann,cat,dog,dog\nbob,cat,cat,dog\n"
 
 
 @pytest.mark.parametrize(
-    ("body", "shape", "columns"), [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])]
+    ("body", "shape", "columns"),
+    [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])],
 )
 def test_rows_with_several_votes_are_seen_and_read(studio, body, shape, columns):
     project = studio.upload("table.csv", body.encode())
@@ -73,11 +82,17 @@ def test_pages_are_sorted_filtered_and_searched(fitted):
 
     result = fitted.result
     by_confidence = rows(most=500)["rows"]
-    assert [row["confidence"] for row in by_confidence] == pytest.approx(sorted(result.confidence.tolist()), abs=1e-6)
+    assert [row["confidence"] for row in by_confidence] == pytest.approx(
+        sorted(result.confidence.tolist()), abs=1e-6
+    )
     assert rows(sort="task", first=10, most=2)["rows"][0]["task"] == "10"
     assert rows(sort="task", descending=True, most=1)["rows"][0]["task"] == "299"
     assert {row["label"] for row in rows(label=2, most=500)["rows"]} == {"fox"}
-    assert [row["task"] for row in rows(search="29", sort="task", most=3)["rows"]] == ["29", "129", "229"]
+    assert [row["task"] for row in rows(search="29", sort="task", most=3)["rows"]] == [
+        "29",
+        "129",
+        "229",
+    ]
     flipped = rows(doubt="flipped", most=500)
     assert flipped["total"] == len(result.flips())
     assert all("flipped" in row["doubts"] for row in flipped["rows"])
@@ -85,13 +100,20 @@ def test_pages_are_sorted_filtered_and_searched(fitted):
 
 
 def test_a_task_shows_who_voted_what_and_those_that_a_truth_helps_most_come_first(fitted):
-    task = fitted.at(fitted.project, "GET", f"/tasks/{fitted.at(fitted.project, 'GET', '/tasks')['rows'][0]['at']}")
+    task = fitted.at(
+        fitted.project,
+        "GET",
+        f"/tasks/{fitted.at(fitted.project, 'GET', '/tasks')['rows'][0]['at']}",
+    )
     why = {row["annotator"]: row for row in fitted.result.why(task["name"]).to_dicts()}
     assert len(task["row"]["votes"]) == 5
     for vote in task["row"]["votes"]:
         assert why[int(vote["annotator"])]["vote"] == vote["label"]
     assert sum(task["probabilities"]) == pytest.approx(1, abs=1e-5)
-    queue = [task["at"] for task in fitted.at(fitted.project, "GET", "/next", params={"most": 50})["tasks"]]
+    queue = [
+        task["at"]
+        for task in fitted.at(fitted.project, "GET", "/next", params={"most": 50})["tasks"]
+    ]
     chance = (fitted.result.posterior**2).sum(axis=1)
     assert chance[queue].tolist() == sorted(chance)[:50]
 
@@ -102,13 +124,17 @@ def test_annotators_are_sorted_searched_and_opened(fitted):
     def page(**query):
         return fitted.at(fitted.project, "GET", "/annotators", params=query)
 
-    assert [row["accuracy"] for row in page()["rows"]] == pytest.approx(sorted(result.accuracy)[::-1], abs=1e-4)
+    assert [row["accuracy"] for row in page()["rows"]] == pytest.approx(
+        sorted(result.accuracy)[::-1], abs=1e-4
+    )
     twos = page(search="2", sort="annotator", descending=False, most=2)["rows"]
     assert [row["annotator"] for row in twos] == ["2", "12"]
     worst = page(descending=False, most=1)["rows"][0]
     assert worst["rank"] == 30
     found = fitted.at(fitted.project, "GET", f"/annotators/{worst['code']}")
-    assert np.array(found["confusion"]) == pytest.approx(result.confusion(int(worst["annotator"])), abs=1e-4)
+    assert np.array(found["confusion"]) == pytest.approx(
+        result.confusion(int(worst["annotator"])), abs=1e-4
+    )
     assert fitted.get(f"/api/projects/{fitted.project}/annotators/30").status_code == 404
 
 
@@ -128,7 +154,9 @@ def test_the_votes_of_an_annotator_come_with_those_against_the_label_first(fitte
     assert only["rows"] == votes["rows"][: sum(wrong)]
     for row in only["rows"][:5]:  # each vote is really theirs
         task = see(f"/tasks/{row['at']}")["row"]
-        assert (worst["annotator"], row["vote"]) in [(one["annotator"], one["label"]) for one in task["votes"]]
+        assert (worst["annotator"], row["vote"]) in [
+            (one["annotator"], one["label"]) for one in task["votes"]
+        ]
 
 
 def test_every_view_of_the_report_and_the_plan_are_there(fitted):
@@ -169,7 +197,11 @@ def test_exports_are_what_finegold_writes(fitted, tmp_path):
 
 TABLE = "task,worker,label,text,gold,page\n7,x,cat,it purrs,cat,http://a.example/7\n8,y,dog,it barks,,\n"
 RECORDS = [
-    {"id": t, "data": {"text": text, "meta": {"no": "text"}}, "annotations": [annotation(1, choices("animal", "cat"))]}
+    {
+        "id": t,
+        "data": {"text": text, "meta": {"no": "text"}},
+        "annotations": [annotation(1, choices("animal", "cat"))],
+    }
     for t, text in ((7, "it purrs"), (8, "it barks"))
 ]
 
@@ -180,12 +212,21 @@ RECORDS = [
         ("votes.csv", TABLE, {"text": "it purrs", "page": "http://a.example/7"}),
         ("export.json", json.dumps(RECORDS), {"text": "it purrs"}),
         ("bare.csv", "task,worker,label\n7,x,cat\n", {}),
-        ("wide.csv", "task,ann,bob,text\n7,cat,cat,it purrs\n8,cat,cat,it barks\n", {"text": "it purrs"}),
+        (
+            "wide.csv",
+            "task,ann,bob,text\n7,cat,cat,it purrs\n8,cat,cat,it barks\n",
+            {"text": "it purrs"},
+        ),
     ],
 )
-def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(studio, name, body, expected):
+def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(
+    studio, name, body, expected
+):
     project = studio.upload(name, body.encode())
-    assert studio.read(project, **studio.at(project, "GET", "/preview")["guess"])["job"]["state"] == "done"
+    assert (
+        studio.read(project, **studio.at(project, "GET", "/preview")["guess"])["job"]["state"]
+        == "done"
+    )
     found = studio.at(project, "GET", "/tasks/0/content")
     assert {one["name"]: one["text"] for one in found} == expected
 
@@ -202,7 +243,10 @@ def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, project):
     assert first["at"] in {one["task"] for one in facts["changes"]["examples"]}
     row = studio.at(project, "GET", f"/tasks/{first['at']}")
     assert (row["row"]["label"], row["gold"]) == (label, label)
-    assert studio.get(f"/api/projects/{project}/export/gold.csv").text == f"task,truth\n{first['name']},{label}\n"
+    assert (
+        studio.get(f"/api/projects/{project}/export/gold.csv").text
+        == f"task,truth\n{first['name']},{label}\n"
+    )
 
 
 def test_two_tabs_do_not_overwrite_each_other(studio, project):
@@ -222,14 +266,21 @@ def test_posted_votes_and_gold_outlive_another_reading_of_the_file(studio, proje
         assert studio.fit(project, "mv")["n_waiting"] == 0
         assert studio.at(project, "GET", "/tasks/0")["row"]["n_votes"] == 6
         assert studio.read(project, repeated="last")["n_waiting"] == 1
-        assert studio.at(project, "GET", "/tasks", params={"judged": True})["rows"][0]["gold"] == "owl"
+        assert (
+            studio.at(project, "GET", "/tasks", params={"judged": True})["rows"][0]["gold"] == "owl"
+        )
 
 
 def test_a_deleted_project_leaves_nothing_behind(tmp_path):
     with studio_in_thread(tmp_path) as studio:
         project = studio.read_sample(tmp_path)
         studio.judge(project, 3, "fox")
-        studio.at(project, "POST", "/predictions?name=bert.csv", content=b"task,cat,dog,fox,owl\n1,1,0,0,0\n")
+        studio.at(
+            project,
+            "POST",
+            "/predictions?name=bert.csv",
+            content=b"task,cat,dog,fox,owl\n1,1,0,0,0\n",
+        )
         studio.at(project, "DELETE")
         for table in ("project", "fit", "gold", "action", "posted", "predictions", "blob", "piece"):
             assert studio.services.store.rows(f"SELECT * FROM {table}") == [], table

@@ -25,7 +25,18 @@ from tests.support.browser import (
 from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import OPTION, SAMPLE
 
-PLACED = {"task", "annotator", "label", "question", "include", "alias", "encoding", "separator", "header", "format"}
+PLACED = {
+    "task",
+    "annotator",
+    "label",
+    "question",
+    "include",
+    "alias",
+    "encoding",
+    "separator",
+    "header",
+    "format",
+}
 VIEWS = ["columns", "method", "overview", "tasks", "annotators", "classes", "judge", "export"]
 
 
@@ -44,7 +55,9 @@ def read_votes(page):
 
 def fit(page):
     page.click("#fit")
-    expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text("shown", timeout=180_000)
+    expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text(
+        "shown", timeout=180_000
+    )
 
 
 def open_view(page, name):
@@ -79,14 +92,24 @@ def test_from_a_dropped_table_to_exported_labels(page, tmp_path):
 def choose_columns(page):
     """Nothing has a usual name. The form has every declared option of the reader."""
     page.wait_for_selector("#read")
-    expect(page.locator("main")).to_contain_text("No column was found for the annotator or the label")
+    expect(page.locator("main")).to_contain_text(
+        "No column was found for the annotator or the label"
+    )
     for role, column in (("task", "unit"), ("annotator", "who"), ("label", "what")):
         page.select_option(f"#column-{role}", column)
     expect(page.locator("th", has_text="who")).to_contain_text("annotator")
     declared = options_of(ReadOptions, "studio")
-    shown = {*page.locator("#more [id^=option-]").evaluate_all("all => all.map((each) => each.id.slice(7))")}
-    assert shown == {name for name, each in declared.items() if name not in PLACED and each.kind != "flag"}
-    offered = page.locator("#option-repeated option").evaluate_all("all => all.map((each) => each.value)")
+    shown = {
+        *page.locator("#more [id^=option-]").evaluate_all(
+            "all => all.map((each) => each.id.slice(7))"
+        )
+    }
+    assert shown == {
+        name for name, each in declared.items() if name not in PLACED and each.kind != "flag"
+    }
+    offered = page.locator("#option-repeated option").evaluate_all(
+        "all => all.map((each) => each.value)"
+    )
     assert offered == list(declared["repeated"].choices)
     assert declared["keep_missing"].help.rstrip(".") in page.locator("#more").text_content()
 
@@ -124,7 +147,9 @@ def test_a_label_studio_export_with_two_questions(page, tmp_path):
     page.select_option("#column-question", "mood")
     read_votes(page)
     fit(page)
-    assert exported_labels(page, tmp_path) == {str(number): ["good", "bad"][number % 2] for number in range(1, 7)}
+    assert exported_labels(page, tmp_path) == {
+        str(number): ["good", "bad"][number % 2] for number in range(1, 7)
+    }
     with page.expect_download() as download:
         page.click("text=predictions.json")
     tasks = json.loads(Path(download.value.path()).read_text())
@@ -140,7 +165,11 @@ def test_markup_in_every_field_is_shown_as_text(browser, studio, tmp_path):
     def evil(what):
         return f"<script>window.evil='{what}'</script><img src=x onerror=\"window.evil='{what}'\">"
 
-    rows = [[evil(f"task{t}"), evil(f"who{a}"), evil(f"label{(t + a) % 2}")] for t in range(6) for a in range(3)]
+    rows = [
+        [evil(f"task{t}"), evil(f"who{a}"), evil(f"label{(t + a) % 2}")]
+        for t in range(6)
+        for a in range(3)
+    ]
     path = tmp_path / "evil.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["task", "annotator", "label"], *rows])
@@ -208,7 +237,9 @@ def test_another_tab_sees_what_this_one_does_and_a_fit_is_watched_and_cancelled(
 def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
     page.click("#sample")
     page.click("#read")
-    expect(page.locator("#what-was-read")).to_contain_text("1,189 votes by 4 annotators on 300 tasks, 3 classes.")
+    expect(page.locator("#what-was-read")).to_contain_text(
+        "1,189 votes by 4 annotators on 300 tasks, 3 classes."
+    )
     page.wait_for_selector("#label-them:enabled")
     project = re.search(r"/p/(\d+)", page.url)[1]
 
@@ -299,8 +330,12 @@ def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
     page.locator("input[type=search]").blur()
     for place in (0, 1, 0):
         page.keyboard.press("ArrowUp" if place == 0 else "ArrowDown")
-        expect(page.locator("#tasks tbody tr").nth(place)).to_have_attribute("aria-selected", "true")
-        expect(page.locator("#task .judge-name")).to_have_text(page.locator("#tasks a.name").nth(place).inner_text())
+        expect(page.locator("#tasks tbody tr").nth(place)).to_have_attribute(
+            "aria-selected", "true"
+        )
+        expect(page.locator("#task .judge-name")).to_have_text(
+            page.locator("#tasks a.name").nth(place).inner_text()
+        )
     held = []  # tasks that arrive when the user has gone on
     page.route("**/tasks?*", lambda route: held.append(route))
     with page.expect_request("**/tasks?*"):
@@ -331,7 +366,9 @@ def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
     assert len(set(colours)) == 4
 
 
-def test_findings_come_before_the_fit_spellings_are_chosen_and_a_batch_of_posted_votes_is_removed(browser, studio):
+def test_findings_come_before_the_fit_spellings_are_chosen_and_a_batch_of_posted_votes_is_removed(
+    browser, studio
+):
     (studio.folder / "v.csv").write_text(DIRTY)
     with first_view(browser, studio, 420, color_scheme="dark") as page:
         page.on("dialog", lambda dialog: dialog.accept())
@@ -344,9 +381,13 @@ def test_findings_come_before_the_fit_spellings_are_chosen_and_a_batch_of_posted
         assert fits_the_width(page)
         expect(rows).to_have_count(1)
         assert [rows.locator("input").nth(i).input_value() for i in (0, 1)] == ["cat", "Cat"]
-        page.click("#what-was-read .note button:has-text('Merge them')")  # the remedy of the finding
+        page.click(
+            "#what-was-read .note button:has-text('Merge them')"
+        )  # the remedy of the finding
         expect(page.locator("#normalise")).to_have_text("Keep look-alikes apart")
-        expect(page.locator("#spellings")).to_contain_text("1 class has several spellings that were merged")
+        expect(page.locator("#spellings")).to_contain_text(
+            "1 class has several spellings that were merged"
+        )
         assert studio.settled(project)["reading"]["normalise"] is True
         open_view(page, "method")
         page.wait_for_selector("#fit")

@@ -50,7 +50,12 @@ def test_labels_go_to_a_database_of_the_folder_and_to_no_other_file(studio):
     assert connection.execute("SELECT count(*) FROM labels").fetchone() == (2,)
     connection.close()
     outside = studio.folder.parent / "evil.db"
-    for place in (f"sqlite:////{outside}", "sqlite:///../evil.db", "sqlite:///test.studio", "sqlite:///mine.csv"):
+    for place in (
+        f"sqlite:////{outside}",
+        "sqlite:///../evil.db",
+        "sqlite:///test.studio",
+        "sqlite:///mine.csv",
+    ):
         answer = studio.post(address, json={"address": place, "table": "labels"})
         assert answer.status_code == 409, place
     assert not outside.exists()

@@ -24,7 +24,9 @@ WRONG_SETTINGS = [
 
 def test_settings_of_the_wrong_kind_are_refused_by_their_names_and_others_used(studio, project):
     for method, settings in WRONG_SETTINGS:
-        answer = studio.post(f"/api/projects/{project}/fits", json={"method": method, "settings": settings})
+        answer = studio.post(
+            f"/api/projects/{project}/fits", json={"method": method, "settings": settings}
+        )
         refused(answer, 422, detail=next(iter(settings)))
     assert [fit["method"] for fit in studio.at(project, "GET")["fits"]] == ["mv"]
     assert studio.fit(project, "ptbcc", tolerance=1, further="uniform")["job"]["state"] == "done"
@@ -45,12 +47,18 @@ def test_a_fit_that_waits_for_the_compiler_says_so(studio, project, monkeypatch)
     assert seen == [jit.COMPILING]
 
 
-def test_methods_are_compared_and_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio, project):
+def test_methods_are_compared_and_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(
+    studio, project
+):
     studio.fit(project, "ds")
     first = studio.fit(project)["shown"]
     found = studio.at(project, "GET", "/compare")
-    results = [finegold.aggregate(studio.folder / "votes.csv", method) for method in ("mv", "ds", "ptbcc")]
-    expected = [[float((one.label_codes == two.label_codes).mean()) for two in results] for one in results]
+    results = [
+        finegold.aggregate(studio.folder / "votes.csv", method) for method in ("mv", "ds", "ptbcc")
+    ]
+    expected = [
+        [float((one.label_codes == two.label_codes).mean()) for two in results] for one in results
+    ]
     assert found["shares"] == expected
     studio.fit(project, n_prototypes=3)
     state = studio.fit(project)
@@ -59,13 +67,19 @@ def test_methods_are_compared_and_a_fit_that_another_of_its_kind_replaced_can_st
     assert state["shown"] == state["fits"][-1]["id"]
     assert studio.at(project, "GET", f"/fits/{first}")["state"] == "replaced"
     studio.services.workspace.forget([first])
-    refused(studio.get(f"/api/projects/{project}/results", params={"fit": first}), 409, "This fit has no result")
+    refused(
+        studio.get(f"/api/projects/{project}/results", params={"fit": first}),
+        409,
+        "This fit has no result",
+    )
     assert studio.put(f"/api/projects/{project}/fits/{first}/shown").status_code == 409
     studio.read(project)  # which drops all fits
     assert studio.at(project, "GET", f"/fits/{state['shown']}")["state"] == "replaced"
 
 
-def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_for(studio, project, monkeypatch):
+def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_for(
+    studio, project, monkeypatch
+):
     """The old result is dropped after its number was read, and before it is loaded."""
     studio.fit(project)
     workspace, of, asked = studio.services.workspace, studio.services.workspace.of, []
@@ -101,7 +115,16 @@ def test_a_project_names_no_result_that_it_does_not_list(studio, project, monkey
     assert state["shown"] in [fit["id"] for fit in state["fits"]]
 
 
-PATHS = ["", "/results", "/tasks", "/annotators", "/next", "/compare", "/export/labels.csv", "/results/record"]
+PATHS = [
+    "",
+    "/results",
+    "/tasks",
+    "/annotators",
+    "/next",
+    "/compare",
+    "/export/labels.csv",
+    "/results/record",
+]
 
 
 def test_nobody_gets_a_404_while_fits_end(studio, project):
@@ -159,10 +182,17 @@ def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, project
     earlier = studio.read_sample(studio.folder)
     studio.fit(earlier, "ds")
     fits = f"/api/projects/{project}/fits"
-    studio.good("POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2})
+    studio.good(
+        "POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2}
+    )
     assert studio.settled(project)["job"]["state"] == "done"
     result = studio.services.workspace.shown(project).result
     assert result.known_annotators == len(result.annotator_names)
-    wrong = [({"prior": project}, 409), ({"prior": 9999}, 404), ({"threads": 0}, 422), ({"engine": "x"}, 422)]
+    wrong = [
+        ({"prior": project}, 409),
+        ({"prior": 9999}, 404),
+        ({"threads": 0}, 422),
+        ({"engine": "x"}, 422),
+    ]
     for choice, status in wrong:
         assert studio.post(fits, json={"method": "ds", **choice}).status_code == status

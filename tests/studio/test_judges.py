@@ -56,14 +56,20 @@ def test_figures_are_those_of_the_library_field_by_field(studio, frame):
     found = studio.at(project, "GET", "/judges")
     report = finegold.judges.assess(frame)
     assert found == report.view()
-    assert [one["system"] for one in found["ranking"]] == [one.system for one in report.rank().standings]
+    assert [one["system"] for one in found["ranking"]] == [
+        one.system for one in report.rank().standings
+    ]
     charts = studio.at(project, "GET", "/judges/charts")
     assert sorted(charts) == sorted(set(CHARTS) - {"judge-panels"})  # which need truths
-    assert all(chart["note"] and chart["alt"] and chart["spec"]["datasets"] for chart in charts.values())
+    assert all(
+        chart["note"] and chart["alt"] and chart["spec"]["datasets"] for chart in charts.values()
+    )
 
 
 @pytest.mark.parametrize(
-    "choice", [{"verdicts": "answer"}, {"kind": "pointwise"}, {"verdict_map": "[[A]]=B,[[B]]=A"}], ids=str
+    "choice",
+    [{"verdicts": "answer"}, {"kind": "pointwise"}, {"verdict_map": "[[A]]=B,[[B]]=A"}],
+    ids=str,
 )
 def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
     calls = frame.select("item", "judge", "order", "verdict")
@@ -96,7 +102,9 @@ def test_truths_given_in_the_studio_correct_the_accuracies_if_they_are_of_this_l
     assert before["judges"][0]["accuracy"] is None
     assert 0 < after["judges"][0]["accuracy"]["value"] < 1
     # A column of truths that the user names does so, too.
-    frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(studio.folder / "known.csv")
+    frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(
+        studio.folder / "known.csv"
+    )
     project = studio.open("known.csv", shape="judges", gold="right")
     assert studio.at(project, "GET")["fits"][0]["facts"]["gold"] == 25
     assert studio.at(project, "GET", "/judges")["by_gold"]
@@ -106,16 +114,26 @@ def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
     with_others = pl.concat([frame.head(300), frame.tail(20).with_columns(system_b="system_a")])
     with_others.write_csv(studio.folder / "alike.csv")
     project, _ = opened(studio, "alike.csv")
-    assert studio.at(project, "GET")["job"]["warnings"] == finegold.judges.read(with_others).notes != []
+    assert (
+        studio.at(project, "GET")["job"]["warnings"]
+        == finegold.judges.read(with_others).notes
+        != []
+    )
 
 
 def test_other_votes_have_no_view_of_judges(studio, project):
-    refused(studio.get(f"/api/projects/{project}/judges"), 409, "This project is not a log of LLM judges")
+    refused(
+        studio.get(f"/api/projects/{project}/judges"),
+        409,
+        "This project is not a log of LLM judges",
+    )
     assert not studio.at(project, "GET", "/preview")["is_judge_log"]
 
 
 def test_a_judge_whose_calls_all_failed_has_no_figures(studio, frame):
-    broken = frame.with_columns(verdict=pl.when(judge="acme-small").then(pl.lit("ERROR: timeout")).otherwise("verdict"))
+    broken = frame.with_columns(
+        verdict=pl.when(judge="acme-small").then(pl.lit("ERROR: timeout")).otherwise("verdict")
+    )
     broken.write_csv(studio.folder / "broken.csv")
     project, _ = opened(studio, "broken.csv")
     rows = studio.at(project, "GET", "/judges")["judges"]
@@ -125,7 +143,13 @@ def test_a_judge_whose_calls_all_failed_has_no_figures(studio, frame):
 
 def test_pairwise_exports_are_read_as_judge_logs(studio):
     games = [
-        {"question_id": q, "judge": judge, "model": model, "baseline": "base", "games": [{"score": a}, {"score": b}]}
+        {
+            "question_id": q,
+            "judge": judge,
+            "model": model,
+            "baseline": "base",
+            "games": [{"score": a}, {"score": b}],
+        }
         for q in range(30)
         for judge in ("j1", "j2")
         for model, a, b in (("good", "B>A", "A>B"), ("bad", "A>B", "B>A" if q % 3 else "A=B"))
@@ -145,7 +169,16 @@ def test_pairwise_exports_are_read_as_judge_logs(studio):
         ({"task": [1, 2], "judge": ["a", "b"], "label": ["x", "y"]}, False),
         ({"item": [1, 2], "judge": ["a", "b"], "verdict": ["pass", "ERROR"]}, True),
         ({"item": [1, 2], "model": ["a", "b"], "order": ["AB", "BA"], "winner": ["A", "B"]}, True),
-        ({"item": [1], "rater": ["a"], "model_a": ["x"], "model_b": ["y"], "winner": ["model_a"]}, True),
+        (
+            {
+                "item": [1],
+                "rater": ["a"],
+                "model_a": ["x"],
+                "model_b": ["y"],
+                "winner": ["model_a"],
+            },
+            True,
+        ),
         ({"item": [1, 2], "verdict": ["A", "B"]}, False),
     ],
 )
@@ -160,14 +193,19 @@ def test_a_wrong_choice_of_columns_is_refused_and_named(studio):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])
-def test_a_dropped_log_shows_judges_charts_and_a_leaderboard_and_names_are_text(browser, studio, frame, width, scheme):
+def test_a_dropped_log_shows_judges_charts_and_a_leaderboard_and_names_are_text(
+    browser, studio, frame, width, scheme
+):
     evil = "<img src=x onerror=\"window.evil='yes'\">"
     alike = pl.concat([frame, frame.tail(20).with_columns(system_b="system_a")])
     table = pl.concat([alike, alike.filter(judge="acme-large").with_columns(judge=pl.lit("copy"))])
     table = table.with_columns(*(pl.col(name) + evil for name in ("judge", "system_a", "system_b")))
     with first_view(browser, studio, width, color_scheme=scheme) as page:
         complaints = []
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
         drop(page, "dropped.csv", table.write_csv())
         expect(page.locator("#column-shape")).to_have_value("judges")
         expect(page.locator("#column-annotator")).to_have_value("judge")
@@ -177,7 +215,9 @@ def test_a_dropped_log_shows_judges_charts_and_a_leaderboard_and_names_are_text(
         expect(rows).to_have_count(7)
         expect(page.locator("#judges thead")).to_contain_text("position bias")
         expect(page.locator("#judges")).to_contain_text("p < 0.001")
-        expect(rows.filter(has_text="copy").first).to_contain_text(f"acme-large{evil}")  # which errs alike
+        expect(rows.filter(has_text="copy").first).to_contain_text(
+            f"acme-large{evil}"
+        )  # which errs alike
         for name in set(CHARTS) - {"judge-panels"}:
             expect(page.locator(f"#chart-{name} svg")).to_be_visible()
         expect(page.locator("#leaderboard tbody tr")).to_have_count(4)

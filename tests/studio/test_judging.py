@@ -18,14 +18,24 @@ def first(studio, project, who=""):
 
 
 def act(studio, project, what, task, who="", **more):
-    return studio.at(project, "POST", f"/{what}", json={"task": task, **more}, headers={"x-finegold-reviewer": who})
+    return studio.at(
+        project,
+        "POST",
+        f"/{what}",
+        json={"task": task, **more},
+        headers={"x-finegold-reviewer": who},
+    )
 
 
 def undo(studio, project, who=""):
-    return studio.at(project, "POST", "/undo", json={}, headers={"x-finegold-reviewer": who})["action"]
+    return studio.at(project, "POST", "/undo", json={}, headers={"x-finegold-reviewer": who})[
+        "action"
+    ]
 
 
-def test_undo_takes_back_a_skip_and_then_the_judgements_before_and_gives_them_back_to_their_reviewers(studio, project):
+def test_undo_takes_back_a_skip_and_then_the_judgements_before_and_gives_them_back_to_their_reviewers(
+    studio, project
+):
     one = first(studio, project)
     act(studio, project, "gold", one, label="cat")
     act(studio, project, "gold", one, label="dog")
@@ -57,14 +67,18 @@ def test_skipped_tasks_are_remembered_and_come_last(studio, project):
     for name in range(300):
         if name != task:
             act(studio, project, "gold", name, label="cat")
-    assert [one["name"] for one in queue(studio, project, "ann")["tasks"]] == []  # bob has it on his screen
+    assert [
+        one["name"] for one in queue(studio, project, "ann")["tasks"]
+    ] == []  # bob has it on his screen
     act(studio, project, "gold", task, "bob", label="cat")
     undo(studio, project, "bob")
     studio.services.holds.hold(project, "bob", None)
     assert [one["name"] for one in queue(studio, project, "ann")["tasks"]] == [task]
 
 
-def test_nobody_is_handed_a_task_that_was_judged_while_the_next_one_was_chosen(studio, project, monkeypatch):
+def test_nobody_is_handed_a_task_that_was_judged_while_the_next_one_was_chosen(
+    studio, project, monkeypatch
+):
     """As with ten reviewers at once: the first judges a task and holds another while the second waits."""
     one, two = (task["name"] for task in queue(studio, project, "ann")["tasks"][:2])
     choosing = studio.services.holds.choosing
@@ -131,7 +145,9 @@ def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):
         act(studio, project, "gold", row["at"], "ann", label=row["label"])
     other = next(name for name in ("cat", "dog") if name != rows[3]["label"])
     act(studio, project, "gold", rows[3]["at"], "ann", label=other)
-    assert studio.at(project, "GET", "/reviewers") == [{"reviewer": "ann", "judged": 4, "compared": 4, "agreed": 3}]
+    assert studio.at(project, "GET", "/reviewers") == [
+        {"reviewer": "ann", "judged": 4, "compared": 4, "agreed": 3}
+    ]
     studio.fit(project, "ds")  # the labels are the truths now, and prove nothing
     act(studio, project, "gold", rows[3]["at"], "ann", label=rows[3]["label"])
     assert studio.at(project, "GET", "/reviewers")[0]["agreed"] == 4
@@ -207,10 +223,16 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
     (studio.folder / "link.png").symlink_to(studio.folder / "../secret.png")
     outside = ("../secret.png", ".hidden/9.png", str(studio.folder / "../secret.png"), "link.png")
     for path in (*outside, "moved.csv", "images"):
-        assert studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404, path
+        assert (
+            studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404
+        ), path
     studio.at(project, "PATCH", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
     shown = studio.at(project, "GET", "/tasks/0/content")
-    assert [one["text"] for one in shown] == ["Is it a cat?", "images/7http://a.example/7", "It purrs"]
+    assert [one["text"] for one in shown] == [
+        "Is it a cat?",
+        "images/7http://a.example/7",
+        "It purrs",
+    ]
 
 
 def test_other_servers_are_asked_for_images_only_after_consent(studio, project):

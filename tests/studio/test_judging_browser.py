@@ -25,7 +25,11 @@ def opened(browser, studio):
 
         def open_page(view, who=None, project=studio.project):
             page = pages.enter_context(new_page(browser))
-            page.goto(studio.link if who is None else f"{studio.address}/?token={studio.rules.token_of(who)}")
+            page.goto(
+                studio.link
+                if who is None
+                else f"{studio.address}/?token={studio.rules.token_of(who)}"
+            )
             page.wait_for_selector("main h1")
             page.goto(f"{studio.address}/#/p/{project}/{view}")
             return page
@@ -64,8 +68,13 @@ def test_tasks_are_judged_blindly_with_undo_after_a_skip_and_notes(opened, studi
     expect(page.locator("#judging .vote")).to_have_count(0)
 
 
-def test_two_reviewers_judge_at_once_under_their_names_and_see_no_lists_until_the_owner_opens_them(opened, studio):
-    pages, place = {name: opened("judge", name) for name in ("ann", "bob")}, f"/api/projects/{studio.project}"
+def test_two_reviewers_judge_at_once_under_their_names_and_see_no_lists_until_the_owner_opens_them(
+    opened, studio
+):
+    pages, place = (
+        {name: opened("judge", name) for name in ("ann", "bob")},
+        f"/api/projects/{studio.project}",
+    )
     seen = {"ann": [], "bob": []}
     for _ in range(3):
         for name, page in pages.items():
@@ -91,7 +100,9 @@ def test_two_reviewers_judge_at_once_under_their_names_and_see_no_lists_until_th
 
 
 def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio):
-    rows = "".join(f"{t},{who},cat,text {t},http://127.0.0.1:9/{t}.png\n" for t in (1, 2) for who in ("x", "y"))
+    rows = "".join(
+        f"{t},{who},cat,text {t},http://127.0.0.1:9/{t}.png\n" for t in (1, 2) for who in ("x", "y")
+    )
     (studio.folder / "page.csv").write_text(f"task,worker,label,text,picture\n{rows}")
     project = studio.open("page.csv")
     (studio.folder / "page.csv").rename(studio.folder / "elsewhere.csv")

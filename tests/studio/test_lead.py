@@ -61,10 +61,18 @@ def test_votes_are_compared_with_those_that_are_there_before_they_are_taken(stud
     rows = [f"{first[0]},{first[1]},{other}", repeated, "500,new,hatefull", "501,new,"]
     text = "\n".join(["Post No.,Annotator,Verdict", *rows])
     seen = add(studio, project, text).json()
-    assert (seen["votes"], seen["new"], seen["changed"], seen["repeated"], seen["missing"]) == (3, 1, 1, 1, 1)
+    assert (seen["votes"], seen["new"], seen["changed"], seen["repeated"], seen["missing"]) == (
+        3,
+        1,
+        1,
+        1,
+        1,
+    )
     assert (seen["new_tasks"], seen["new_annotators"], seen["new_classes"]) == (1, 1, ["hatefull"])
     assert seen["near"] == {"hatefull": "hateful"}
-    assert seen["examples"] == [{"task": first[0], "annotator": first[1], "before": first[2], "after": other}]
+    assert seen["examples"] == [
+        {"task": first[0], "annotator": first[1], "before": first[2], "after": other}
+    ]
     assert (studio.at(project, "GET", "/posted"), studio.at(project, "GET")["n_waiting"]) == ([], 0)
 
 
@@ -82,14 +90,19 @@ def test_votes_that_wait_are_compared_too_and_the_last_arrival_is_undone(studio,
 
 
 def test_pasted_rows_need_no_header_and_a_file_needs_the_columns(studio, project):
-    for text in ("70\tada\thateful\n71\tbo\toffensive", "Post No.;Annotator;Verdict\n70;ada;hateful\n71;bo;offensive"):
+    for text in (
+        "70\tada\thateful\n71\tbo\toffensive",
+        "Post No.;Annotator;Verdict\n70;ada;hateful\n71;bo;offensive",
+    ):
         seen = add(studio, project, text, pasted=True).json()
         assert (seen["new"], seen["new_tasks"], seen["new_annotators"]) == (2, 2, 0)
     refused(add(studio, project, "x,y\n1,2\n"), 422, detail="Post No., Annotator, Verdict")
 
 
 def test_only_rare_names_that_differ_in_a_letter_or_two_are_near():
-    near = near_spellings(["hatefull", "hatful", "offensvie", "cat"], ["hateful", "offensive", "bat"])
+    near = near_spellings(
+        ["hatefull", "hatful", "offensvie", "cat"], ["hateful", "offensive", "bat"]
+    )
     assert near == {"hatefull": "hateful", "hatful": "hateful", "offensvie": "offensive"}
     assert near_spellings(["grade 10"], ["grade 11"]) == {}
 
@@ -100,13 +113,22 @@ def test_only_rare_names_that_differ_in_a_letter_or_two_are_near():
 def test_texts_of_a_second_table_are_joined_by_the_id_of_the_task(studio, project):
     place = f"/api/projects/{project}/items"
     found = studio.good("POST", place, params={"name": "texts.csv"})
-    assert (found["task"], found["matched"], found["without"], found["unmatched"]) == ("Post No.", 60, 0, 20)
+    assert (found["task"], found["matched"], found["without"], found["unmatched"]) == (
+        "Post No.",
+        60,
+        0,
+        20,
+    )
     assert studio.good("GET", place) == []
     studio.good("POST", place, params={"name": "texts.csv", "take": True})
     images = studio.good("POST", place, params={"name": "images", "take": True})
     assert (images["matched"], images["without"], images["unmatched"]) == (2, 58, 1)
     shown = studio.at(project, "GET", "/tasks/0/content")
-    assert [f"{item['name']}: {item['kind']}" for item in shown] == ["Text: text", "Priority: text", "images: image"]
+    assert [f"{item['name']}: {item['kind']}" for item in shown] == [
+        "Text: text",
+        "Priority: text",
+        "images: image",
+    ]
     assert studio.get(shown[2]["href"]).content == PNG
     studio.good("DELETE", f"{place}/{studio.good('GET', place)[0]['id']}")
     assert [item["name"] for item in studio.at(project, "GET", "/tasks/0/content")] == ["images"]
@@ -120,7 +142,12 @@ def test_of_tables_and_templates_only_what_belongs_to_tasks_and_is_no_vote_is_us
     assert studio.good("POST", items, params={"name": "t.csv"}, content=body)["fields"] == ["Text"]
     answer = studio.patch(f"/api/projects/{project}", json={"template": "{nonexistent}"})
     refused(answer, 422, "There is no field {nonexistent}")
-    assert studio.get(f"/api/projects/{project}/tasks/0/content", params={"template": "{x}"}).status_code == 422
+    assert (
+        studio.get(
+            f"/api/projects/{project}/tasks/0/content", params={"template": "{x}"}
+        ).status_code
+        == 422
+    )
 
 
 def test_html_of_a_task_neither_runs_nor_loads_anything(browser, studio, project):
@@ -139,7 +166,9 @@ def test_html_of_a_task_neither_runs_nor_loads_anything(browser, studio, project
     image = f"<img src='http://127.0.0.1:{foreign.server_port}/x.png'>"
     html = f"<b id='bold'>fat</b>{image}<script>parent.document.title = 'run'</script>"
     body = f'Post No.,Page\n1,"{html}"\n'
-    studio.at(project, "POST", "/items", params={"name": "pages.csv", "take": True}, content=body.encode())
+    studio.at(
+        project, "POST", "/items", params={"name": "pages.csv", "take": True}, content=body.encode()
+    )
     studio.at(project, "PATCH", json={"template": "html: {Page}"})
     with new_page(browser) as page:
         page.goto(studio.link)
@@ -178,7 +207,12 @@ def test_a_random_sample_is_checked_blindly_and_its_answers_are_the_measurement(
     for done in range(30):
         next_ = studio.good("GET", f"{place}/next")
         row, name = next_["task"]["row"], next_["task"]["name"]
-        assert (next_["done"], row["label"], row["votes"], next_["task"]["probabilities"]) == (done, "", [], [])
+        assert (next_["done"], row["label"], row["votes"], next_["task"]["probabilities"]) == (
+            done,
+            "",
+            [],
+            [],
+        )
         studio.good("POST", f"{place}/answers", json={"task": name, "label": truths[name]})
     studio.good("POST", f"{place}/undo")
     assert studio.good("GET", place)["next_step"] == "Check 1 more task."
@@ -186,17 +220,26 @@ def test_a_random_sample_is_checked_blindly_and_its_answers_are_the_measurement(
     studio.good("POST", f"{place}/answers", json={"task": task, "label": truths[task]})
     found = studio.good("GET", place)
     assert (found["done"], found["n"], found["certificate"]["accuracy"]["checked"]) == (30, 30, 30)
-    labels = {row["task"]: row["label"] for row in studio.at(project, "GET", "/tasks?most=500")["rows"]}
+    labels = {
+        row["task"]: row["label"] for row in studio.at(project, "GET", "/tasks?most=500")["rows"]
+    }
     share = sum(labels[str(number)] == truth for number, truth in truths.items()) / 60
-    assert found["certificate"]["accuracy"]["low"] <= share <= found["certificate"]["accuracy"]["high"]
-    assert "measured on 30 random tasks" in studio.at(project, "GET", "/results")["quality"]["headline"]
+    assert (
+        found["certificate"]["accuracy"]["low"] <= share <= found["certificate"]["accuracy"]["high"]
+    )
+    assert (
+        "measured on 30 random tasks"
+        in studio.at(project, "GET", "/results")["quality"]["headline"]
+    )
     studio.good("POST", f"{place}/teach")
     assert len(studio.at(project, "GET", "/gold")) == 30
     studio.fit(project, "anchored")
     later = studio.good("GET", place)  # the fit that was measured is replaced; what was found stays
     assert (later["certificate"], later["is_current"]) == (found["certificate"], False)
     assert "measured" not in studio.at(project, "GET", "/results")["quality"]["headline"]
-    assert studio.post(f"{place}/answers", json={"task": 99999, "label": "hateful"}).status_code in (404, 409)
+    assert studio.post(
+        f"{place}/answers", json={"task": 99999, "label": "hateful"}
+    ).status_code in (404, 409)
 
 
 # People
@@ -204,7 +247,9 @@ def test_a_random_sample_is_checked_blindly_and_its_answers_are_the_measurement(
 
 def invited(studio, project, name):
     token = studio.at(project, "POST", "/people", json={"name": name})["token"]
-    return httpx.Client(base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=WAIT), token
+    return httpx.Client(
+        base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=WAIT
+    ), token
 
 
 def test_who_was_invited_sees_one_project_and_judges_until_the_link_is_revoked(studio, project):
@@ -219,7 +264,9 @@ def test_who_was_invited_sees_one_project_and_judges_until_the_link_is_revoked(s
         assert client.get(f"/api/projects/{project}/people").status_code == 403
         assert client.post(f"/api/projects/{project}/people", json={"name": "x"}).status_code == 403
         task = client.get(f"/api/projects/{project}/next").json()["tasks"][0]["name"]
-        client.post(f"/api/projects/{project}/gold", json={"task": task, "label": "hateful"}).raise_for_status()
+        client.post(
+            f"/api/projects/{project}/gold", json={"task": task, "label": "hateful"}
+        ).raise_for_status()
         person = studio.at(project, "GET", "/people")[0]
         assert (person["name"], person["judged"], person["checked"]) == ("Kim", 1, 0)
         stored = b"".join(path.read_bytes() for path in studio.folder.glob("test.studio*"))
@@ -252,7 +299,16 @@ def test_the_sheet_has_one_row_per_task_with_what_was_decided(studio, project, t
     studio.at(project, "POST", "/send_back", json={"task": 5})
     studio.at(project, "PUT", "/note", json={"task": 5, "text": "=unclear"})
     rows = pl.read_csv(studio.get(f"/api/projects/{project}/export/sheet.csv").content)
-    assert rows.columns == ["Post No.", "Text", "Priority", "label", "confidence", "decision", "reviewer", "note"]
+    assert rows.columns == [
+        "Post No.",
+        "Text",
+        "Priority",
+        "label",
+        "confidence",
+        "decision",
+        "reviewer",
+        "note",
+    ]
     assert rows["Post No."].to_list() == list(range(1, 61))
     decided = rows.select("label", "confidence", "decision").rows()
     assert (decided[2], decided[4][2]) == (("hateful", 1.0, "judged"), "sent back")
@@ -263,9 +319,13 @@ def test_the_sheet_has_one_row_per_task_with_what_was_decided(studio, project, t
     assert '<autoFilter ref="A1:M61"/>' in text
     widths = [float(width) for width in re.findall(r'<col [^>]*width="([\d.]+)"', text)]
     assert widths[1] > 40 > 15 > widths[0]
-    assert pl.read_excel(path).columns[3:8] == [f"vote of {name}" for name in ("ada", "bo", "cyd", "dev", "eli")]
+    assert pl.read_excel(path).columns[3:8] == [
+        f"vote of {name}" for name in ("ada", "bo", "cyd", "dev", "eli")
+    ]
     for name in ("judgements.csv", "gold.csv", "sent_back.csv", "labels.csv"):
-        assert studio.get(f"/api/projects/{project}/export/{name}").text.startswith("Post No.,"), name
+        assert studio.get(f"/api/projects/{project}/export/{name}").text.startswith("Post No.,"), (
+            name
+        )
     assert "'=unclear" in studio.get(f"/api/projects/{project}/export/sent_back.csv").text
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from tests.support.studio_helpers import studio_in_thread
 
-WITH_PIPES = pytest.mark.skipif(sys.platform == "win32", reason="folders of Windows hold no pipes and sockets")
+WITH_PIPES = pytest.mark.skipif(
+    sys.platform == "win32", reason="folders of Windows hold no pipes and sockets"
+)
 SECRET = "task,truth\n1,cat\ns3cret,dog\n"
 MTURK = "HITId,AssignmentId,WorkerId,Answer.animal,{gold}\n1,a,ann,cat,cat\n1,b,bob,dog,cat\n"
 LONG = "task,worker,label,{gold}\n1,ann,cat,cat\n1,bob,dog,cat\n"
@@ -35,7 +37,9 @@ def read_with_gold(studio, body, gold, **wishes):
 
 
 @pytest.mark.parametrize(("body", "wishes"), [(TRANSPOSED, {"shape": "transposed"}), (MTURK, {})])
-def test_a_column_that_is_called_like_a_file_does_not_open_that_file(studio, monkeypatch, body, wishes):
+def test_a_column_that_is_called_like_a_file_does_not_open_that_file(
+    studio, monkeypatch, body, wishes
+):
     read = []
 
     class Stdin:
@@ -62,7 +66,9 @@ def test_gold_of_a_column_that_is_called_like_a_file_is_that_column(studio, body
     (studio.outside / "gold.csv").write_text("task,truth\n1,dog\n")
     state = read_with_gold(studio, body, f"{studio.outside}/gold.csv")
     assert state["job"]["state"] == "done", state["job"]
-    assert studio.at(state["id"], "GET", "/tasks", params={"sort": "task"})["rows"][0]["gold"] == "cat"
+    assert (
+        studio.at(state["id"], "GET", "/tasks", params={"sort": "task"})["rows"][0]["gold"] == "cat"
+    )
 
 
 @WITH_PIPES
@@ -90,12 +96,20 @@ def test_pipes_devices_sockets_and_folders_are_no_files_and_links_only_within_th
             (tmp_path / "link.csv").unlink()
 
 
-@pytest.mark.parametrize("value", ["{outside}/secret.csv", "-", "sqlite:///{outside}/x.db", "^.*$", "*"])
+@pytest.mark.parametrize(
+    "value", ["{outside}/secret.csv", "-", "sqlite:///{outside}/x.db", "^.*$", "*"]
+)
 def test_no_wish_about_the_reading_opens_anything(studio, value):
-    project, name = studio.upload("votes.csv", LONG.format(gold="gold").encode()), value.format(outside=studio.outside)
+    project, name = (
+        studio.upload("votes.csv", LONG.format(gold="gold").encode()),
+        value.format(outside=studio.outside),
+    )
     wishes = [{role: name} for role in ("task", "annotator", "label", "question")]
     wishes += [{"columns": [name], "shape": "wide"}, {"include": [name]}, {"missing": [name]}]
-    wishes += [{"gold": name}, {"gold": name, "shape": "judges"}]  # `finegold.read` would take it for a path
+    wishes += [
+        {"gold": name},
+        {"gold": name, "shape": "judges"},
+    ]  # `finegold.read` would take it for a path
     for wish in wishes:
         message = studio.read(project, **wish)["job"]["message"]
         assert [words for words in ("s3cret", "unexpected error") if words in message] == [], wish

@@ -28,14 +28,19 @@ def test_what_is_no_name_is_refused_and_blocks_nothing(studio, posted):
     wrong += [(role, blank) for role in ("task", "annotator") for blank in ('""', '"  "')]
     for role, value in wrong:
         vote = {"task": "1", "annotator": '"bob"', "label": '"cat"'} | {role: value}
-        body = '{"votes": [{' + ", ".join(f'"{name}": {each}' for name, each in vote.items()) + "}]}"
+        body = (
+            '{"votes": [{' + ", ".join(f'"{name}": {each}' for name, each in vote.items()) + "}]}"
+        )
         answer = studio.post(f"/api/projects/{posted}/votes", content=body, headers=JSON)
         refused(answer, 422, detail=f"votes.0.{role}")
     assert fitted(studio, posted) == {"1": ("cat", 1)}
     elsewhere = {"gold": '{"task": NaN, "label": "cat"}'}
     elsewhere["fits"] = '{"method": "ptbcc", "settings": {"tolerance": NaN}}'
     for path, body in elsewhere.items():
-        assert studio.post(f"/api/projects/{posted}/{path}", content=body, headers=JSON).status_code == 422
+        assert (
+            studio.post(f"/api/projects/{posted}/{path}", content=body, headers=JSON).status_code
+            == 422
+        )
 
 
 @pytest.mark.parametrize("label", ["", " ", "NA", "null", "NaN", None])
@@ -57,7 +62,9 @@ def test_labels_that_the_reading_calls_missing_are_missing_in_posted_votes(studi
 
 
 def test_one_name_in_several_ways_is_one_name_as_in_a_file(studio, posted):
-    studio.post_votes(posted, (7, "ann", 1), ("7", "bob", "1"), (7.0, "cyd", 1.0), (0.5, "ann", 1.5))
+    studio.post_votes(
+        posted, (7, "ann", 1), ("7", "bob", "1"), (7.0, "cyd", 1.0), (0.5, "ann", 1.5)
+    )
     assert fitted(studio, posted) == {"7": ("1", 3), "0.5": ("1.5", 1)}
 
 
@@ -73,7 +80,10 @@ def test_a_float_id_beside_integers_changes_no_other_id(studio, posted, ids, fro
         studio.post_votes(project, *((task, "ann", "cat") for task in ids))
         fitted(studio, project)
     studio.post_votes(project, (0.5, "ann", "dog"), (ids[0], 2.5, "cat"))
-    expected = {str(task): ("cat", 1) for task in ids} | {"0.5": ("dog", 1), str(ids[0]): ("cat", 2)}
+    expected = {str(task): ("cat", 1) for task in ids} | {
+        "0.5": ("dog", 1),
+        str(ids[0]): ("cat", 2),
+    }
     assert fitted(studio, project) == expected
     labels = studio.get(f"/api/projects/{project}/export/labels.csv").text
     assert {line.split(",")[0] for line in labels.splitlines()[1:]} == set(expected)
@@ -100,7 +110,9 @@ def test_batches_are_removed_those_that_wait_and_those_that_were_taken_in(studio
     counted, (newest, _) = batches(studio, posted)
     assert counted == [(2, False), (1, False)]
     other = studio.good("POST", "/api/projects", json={"name": "other"})["id"]
-    assert studio.delete(f"/api/projects/{other}/posted/{newest}").status_code == 404  # not a batch of that project
+    assert (
+        studio.delete(f"/api/projects/{other}/posted/{newest}").status_code == 404
+    )  # not a batch of that project
     assert remove(studio, posted, newest)["n_waiting"] == 1
     assert fitted(studio, posted) == {"1": ("cat", 1)}
     assert studio.delete(f"/api/projects/{posted}/posted/{newest}").status_code == 404

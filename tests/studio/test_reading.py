@@ -41,7 +41,13 @@ def test_the_request_and_the_form_have_every_declared_option(studio):
     for choice in declared["repeated"].choices:
         assert Reading(repeated=choice).repeated == choice
     project = studio.upload("v.csv", DIRTY.encode())
-    for wrong in ({"repeated": "never"}, {"header": -1}, {"header": 1001}, {"keep_missing": "maybe"}, {"wide": True}):
+    for wrong in (
+        {"repeated": "never"},
+        {"header": -1},
+        {"header": 1001},
+        {"keep_missing": "maybe"},
+        {"wide": True},
+    ):
         assert studio.put(f"/api/projects/{project}/votes", json=wrong).status_code == 422, wrong
 
 
@@ -50,15 +56,29 @@ def test_the_request_and_the_form_have_every_declared_option(studio):
 
 def texts_of_the_code(folder):
     """All texts of a folder's modules but docstrings and declarations of options, with x in place of values."""
-    paths = [path for path in (Path(finegold.__file__).parent / folder).rglob("*.py") if path.name != "options.py"]
+    paths = [
+        path
+        for path in (Path(finegold.__file__).parent / folder).rglob("*.py")
+        if path.name != "options.py"
+    ]
     for path in sorted(paths):
         tree = ast.parse(path.read_text())
-        bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        bodies = [
+            node.body
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        ]
         docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
-                yield "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                yield "".join(
+                    part.value if isinstance(part, ast.Constant) else "x" for part in node.values
+                )
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in docs
+            ):
                 yield node.value
 
 
@@ -71,7 +91,10 @@ def test_no_text_that_pages_show_names_an_option(folder):
 @pytest.mark.parametrize(
     ("remedy", "choices"),
     [
-        (use(wide=True, task="id", annotator=["a", "b"]), {"shape": "wide", "task": "id", "columns": ["a", "b"]}),
+        (
+            use(wide=True, task="id", annotator=["a", "b"]),
+            {"shape": "wide", "task": "id", "columns": ["a", "b"]},
+        ),
         (
             use(format="transposed", annotator="who", task=["q1", "q2"]),
             {"shape": "transposed", "annotator": "who", "columns": ["q1", "q2"], "format": None},
@@ -96,9 +119,14 @@ def test_a_remedy_becomes_choices_of_the_form(remedy, choices):
 
 def test_pages_show_the_problem_with_remedies_that_need_no_option_and_advice_with_buttons():
     restore = Remedy(text="restore it from a backup")
-    error = InputError("it is damaged", "/scratch/a.csv", [restore, use(project=Placeholder("FILE"))])
+    error = InputError(
+        "it is damaged", "/scratch/a.csv", [restore, use(project=Placeholder("FILE"))]
+    )
     assert words_of(error) == "/scratch/a.csv: it is damaged; restore it from a backup"
-    assert words_of(rename_files(error, {"/scratch/": ""})) == "a.csv: it is damaged; restore it from a backup"
+    assert (
+        words_of(rename_files(error, {"/scratch/": ""}))
+        == "a.csv: it is damaged; restore it from a backup"
+    )
     remedies = [
         use("if they are classes", keep_missing=True),
         use("if another column names the annotators", annotator=Placeholder("NAME")),
@@ -107,7 +135,10 @@ def test_pages_show_the_problem_with_remedies_that_need_no_option_and_advice_wit
     ]
     assert advice_on(remedies) == [
         {"words": "if they are classes", "choices": {"keep_missing": True}},
-        {"words": "if another column names the annotators, choose “Annotator”, then read again", "choices": None},
+        {
+            "words": "if another column names the annotators, choose “Annotator”, then read again",
+            "choices": None,
+        },
         {"words": "check that they are written alike", "choices": None},
     ]
 
@@ -117,7 +148,10 @@ def test_pages_show_the_problem_with_remedies_that_need_no_option_and_advice_wit
 
 def workbook(path):
     with Workbook(path) as book:
-        for name, rows in {"votes": [["task", "worker", "label"], [1, "a", "x"]], "notes": [["about"], ["b"]]}.items():
+        for name, rows in {
+            "votes": [["task", "worker", "label"], [1, "a", "x"]],
+            "notes": [["about"], ["b"]],
+        }.items():
             sheet = book.add_worksheet(name)
             for number, row in enumerate(rows):
                 sheet.write_row(number, 0, row)
@@ -125,7 +159,9 @@ def workbook(path):
 
 LATIN = "task,worker,label\n1,André,café\n1,Zoë,café\n2,André,thé\n".encode("cp1252")
 TITLE = b"My survey\n\ntask,worker,label\n1,a,cat\n2,a,dog\n"
-BARE = "".join(f"t{i},w{j},{'cat' if i % 2 or j == i % 5 else 'dog'}\n" for i in range(12) for j in range(3)).encode()
+BARE = "".join(
+    f"t{i},w{j},{'cat' if i % 2 or j == i % 5 else 'dog'}\n" for i in range(12) for j in range(3)
+).encode()
 TWICE = b"task,worker,label\n1,a,cat\n1,a,dog\n"
 LABELS = b"task,worker,label\n1,a,cat\n1,b,NA\n"
 MANY = ("task,worker,label\n" + "".join(f"t{i},ann,x{i}\n" for i in range(10_050))).encode()
@@ -148,7 +184,9 @@ def preview(studio, project, **layout):
 )
 def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n_votes):
     project = studio.upload(name, body)
-    plain = {key: value for key, value in layout.items() if key in ("encoding", "header", "separator")}
+    plain = {
+        key: value for key, value in layout.items() if key in ("encoding", "header", "separator")
+    }
     before = preview(studio, project)
     if not before["problem"]:
         failed = studio.read(project, **before["guess"])
@@ -216,8 +254,15 @@ def test_truths_come_from_a_file_whose_columns_can_be_chosen(studio, project):
     truths = f"/api/projects/{project}/truths"
     answer = refused(studio.post(f"{truths}?name=t.csv", content=b"a,b\n1,cat\n2,dog\n"), 422)
     assert (answer["columns"], has_words_of_programs(answer["detail"])) == (["a", "b"], None)
-    found = studio.good("POST", f"{truths}?name=t.csv&task=a&label=b", content=b"a,b\n1,cat\n2,dog\n999,cat\n3,x\n")
-    assert (found["read"], found["used"], found["without_votes"], found["unknown_classes"]) == (4, 2, 1, ["x"])
+    found = studio.good(
+        "POST", f"{truths}?name=t.csv&task=a&label=b", content=b"a,b\n1,cat\n2,dog\n999,cat\n3,x\n"
+    )
+    assert (found["read"], found["used"], found["without_votes"], found["unknown_classes"]) == (
+        4,
+        2,
+        1,
+        ["x"],
+    )
     assert studio.gold(project) == {1: "cat", 2: "dog"}
     (studio.folder / "truth.csv").write_text("task,truth\n1,owl\n5,owl\n")
     assert studio.good("POST", f"{truths}?name=truth.csv")["used"] == 1  # what people said stays
@@ -248,18 +293,36 @@ def test_findings_are_part_of_the_project_before_any_fit(studio):
     found = facts["hygiene"]
     assert found["no_vote"] == {"NA": 2}
     assert classes(facts) == {"cat": 6, "Cat": 6, "dog": 4}
-    assert [(one["kind"], one["groups"]) for one in found["findings"]] == [("spellings", [[["Cat", 6], ["cat", 6]]])]
-    assert studio.settled(project)["job"]["warnings"] == ["3 classes look like 2: Cat (6) = cat (6)"]
+    assert [(one["kind"], one["groups"]) for one in found["findings"]] == [
+        ("spellings", [[["Cat", 6], ["cat", 6]]])
+    ]
+    assert studio.settled(project)["job"]["warnings"] == [
+        "3 classes look like 2: Cat (6) = cat (6)"
+    ]
 
 
 @pytest.mark.parametrize(
     ("reading", "classes_of_file", "posted", "classes_of_all"),
     [
-        ({"normalise": True}, {"Cat": 12, "dog": 4}, ["CAT", "Dog.", "bird", "Bird"], {"Cat": 13, "dog": 5, "bird": 2}),
-        ({"alias": {"Cat": "cat"}}, {"cat": 12, "dog": 4}, ["Cat", "DOG"], {"cat": 13, "dog": 4, "DOG": 1}),
+        (
+            {"normalise": True},
+            {"Cat": 12, "dog": 4},
+            ["CAT", "Dog.", "bird", "Bird"],
+            {"Cat": 13, "dog": 5, "bird": 2},
+        ),
+        (
+            {"alias": {"Cat": "cat"}},
+            {"cat": 12, "dog": 4},
+            ["Cat", "DOG"],
+            {"cat": 13, "dog": 4, "DOG": 1},
+        ),
         (
             {"classes": ["dog", "cat", "Cat", "owl"]},
-            *({"cat": 6, "Cat": 6, "dog": 4, "owl": 0}, ["owl"], {"cat": 6, "Cat": 6, "dog": 4, "owl": 1}),
+            *(
+                {"cat": 6, "Cat": 6, "dog": 4, "owl": 0},
+                ["owl"],
+                {"cat": 6, "Cat": 6, "dog": 4, "owl": 1},
+            ),
         ),
     ],
 )
@@ -268,18 +331,25 @@ def test_what_was_chosen_of_spellings_and_classes_is_kept_and_used_for_posted_vo
 ):
     project, facts = opened(studio, **reading)
     assert classes(facts) == classes_of_file
-    studio.post_votes(project, *(("t9", f"w{number}", label) for number, label in enumerate(posted)))
+    studio.post_votes(
+        project, *(("t9", f"w{number}", label) for number, label in enumerate(posted))
+    )
     state = studio.fit(project, "mv")
     facts = facts_of(state)
     assert classes(facts) == classes_of_all
     found = [one["groups"] for one in facts["hygiene"]["findings"] if one["kind"] == "spellings"]
     if "alias" in reading:  # posted votes that are spelled otherwise are reported
         assert found == [[[["dog", 4], ["DOG", 1]]]]
-    assert facts_of(studio.read(project, **state["reading"]))["hygiene"]["alias"] == reading.get("alias", {})
+    assert facts_of(studio.read(project, **state["reading"]))["hygiene"]["alias"] == reading.get(
+        "alias", {}
+    )
     studio.post_votes(project, ("t9", "zoe", "fox"))
     if "classes" in reading:
         job = studio.fit(project, "mv")["job"]
-        assert job["message"] == "the posted label 'fox' is not among the classes dog, cat, Cat, owl; remove its batch"
+        assert (
+            job["message"]
+            == "the posted label 'fox' is not among the classes dog, cat, Cat, owl; remove its batch"
+        )
 
 
 def test_a_project_of_posted_votes_only_can_merge_spellings(studio):

@@ -26,17 +26,28 @@ def execute(path, sql):
 def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path, is_cut):
     path = project_file(tmp_path)
     content = path.read_bytes()
-    damaged = content[: 4096 * 10] if is_cut else content[: 4096 * 3] + b"\xa5" * (4096 * 6) + content[4096 * 9 :]
+    damaged = (
+        content[: 4096 * 10]
+        if is_cut
+        else content[: 4096 * 3] + b"\xa5" * (4096 * 6) + content[4096 * 9 :]
+    )
     path.write_bytes(damaged)
-    with pytest.raises(finegold.InputError, match=r"test\.studio is damaged.*; restore it"), studio_in_thread(tmp_path):
+    with (
+        pytest.raises(finegold.InputError, match=r"test\.studio is damaged.*; restore it"),
+        studio_in_thread(tmp_path),
+    ):
         pass
     assert path.read_bytes() == damaged
 
 
-def test_a_result_whose_bytes_changed_is_called_damaged_and_so_is_damage_while_the_studio_runs(tmp_path, monkeypatch):
+def test_a_result_whose_bytes_changed_is_called_damaged_and_so_is_damage_while_the_studio_runs(
+    tmp_path, monkeypatch
+):
     execute(project_file(tmp_path), "UPDATE piece SET bytes = zeroblob(length(bytes))")
     with studio_in_thread(tmp_path) as studio:
-        answer = refused(studio.get("/api/projects/1/tasks"), 422, detail="test.studio is damaged; restore it")
+        answer = refused(
+            studio.get("/api/projects/1/tasks"), 422, detail="test.studio is damaged; restore it"
+        )
         assert "--" not in answer["detail"]
         assert studio.at(1, "GET")["id"] == 1
 
@@ -47,7 +58,9 @@ def test_a_result_whose_bytes_changed_is_called_damaged_and_so_is_damage_while_t
         refused(studio.get("/api/projects/1"), 507, "The project file is damaged")
 
 
-def test_a_project_file_that_is_none_of_another_version_or_open_elsewhere_is_refused_and_an_empty_one_begun(tmp_path):
+def test_a_project_file_that_is_none_of_another_version_or_open_elsewhere_is_refused_and_an_empty_one_begun(
+    tmp_path,
+):
     def is_refused(words):
         with pytest.raises(finegold.InputError, match=words), studio_in_thread(tmp_path):
             pass
@@ -117,15 +130,25 @@ def crashed(tmp_path):
 
 
 @pytest.mark.parametrize("reads", [True, False])
-def test_a_file_that_the_studio_did_not_survive_is_read_again_only_if_somebody_asks_for_it(crashed, monkeypatch, reads):
+def test_a_file_that_the_studio_did_not_survive_is_read_again_only_if_somebody_asks_for_it(
+    crashed, monkeypatch, reads
+):
     read = []
     with studio_in_thread(crashed) as studio:
         with monkeypatch.context() as patch:
             patch.setattr("finegold.studio.votes.preview", lambda path: read.append(path))
             state = studio.at(1, "GET")
-            assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (True, "read", "failed")
+            assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (
+                True,
+                "read",
+                "failed",
+            )
             assert "ended while it read this file" in state["job"]["message"]
-            refused(studio.get("/api/projects/1/preview"), 409, "The studio ended while it read this file")
+            refused(
+                studio.get("/api/projects/1/preview"),
+                409,
+                "The studio ended while it read this file",
+            )
             assert not read
             other = studio.at(2, "GET")
             assert (other["crashed"], other["job"]) == (False, None)
@@ -149,14 +172,20 @@ def killed_by_a_result(tmp_path):
     return killed
 
 
-def test_a_result_that_the_studio_did_not_survive_is_opened_only_if_somebody_asks_for_it(killed_by_a_result):
+def test_a_result_that_the_studio_did_not_survive_is_opened_only_if_somebody_asks_for_it(
+    killed_by_a_result,
+):
     for asks in (False, True):
         with studio_in_thread(killed_by_a_result) as studio:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("finegold.studio.workspace.load", lambda path: pytest.fail("it was opened"))
+                patch.setattr(
+                    "finegold.studio.workspace.load", lambda path: pytest.fail("it was opened")
+                )
                 studio.services.load_newest()
                 answer = studio.get("/api/projects/1/tasks")
-                refused(answer, 409, "The studio ended while it opened this result", "may be damaged")
+                refused(
+                    answer, 409, "The studio ended while it opened this result", "may be damaged"
+                )
                 assert studio.at(1, "GET")["damaged"] is True
             if asks:
                 studio.good("POST", f"/api/projects/1/fits/{answer.json()['fit']}/open")

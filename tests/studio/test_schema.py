@@ -29,7 +29,10 @@ def narrowed(description, project):
             deletes_all = (path, method) == ("/api/projects/{project}", "delete")
             for parameter in operation.get("parameters", []):
                 if parameter["name"] == "project":
-                    parameter["schema"] = {"type": "integer", "enum": [ABSENT if deletes_all else project]}
+                    parameter["schema"] = {
+                        "type": "integer",
+                        "enum": [ABSENT if deletes_all else project],
+                    }
                 elif parameter["name"] == "at":
                     parameter["schema"] = {"type": "integer", "minimum": 0, "maximum": 100_000}
                 elif parameter["name"] == "fit" and parameter["in"] == "path":
@@ -43,11 +46,25 @@ def test_no_request_makes_the_studio_fail(studio, tmp_path):
     described.write_text(json.dumps(description))
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(described), "--url", studio.address),
-        *("--header", f"Authorization: Bearer {TOKEN}", "--checks", "not_a_server_error,response_schema_conformance"),
-        *("--phases", "coverage,fuzzing", "--max-examples", "2", "--generation-deterministic", "--no-color"),
+        *(
+            "--header",
+            f"Authorization: Bearer {TOKEN}",
+            "--checks",
+            "not_a_server_error,response_schema_conformance",
+        ),
+        *(
+            "--phases",
+            "coverage,fuzzing",
+            "--max-examples",
+            "2",
+            "--generation-deterministic",
+            "--no-color",
+        ),
         *("--request-timeout", "120"),  # a fresh checkout compiles its kernels first
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"Tested: {sum(map(len, description['paths'].values()))}" in done.stdout
     assert studio.at(studio.project, "GET")["id"] == studio.project

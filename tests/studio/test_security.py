@@ -48,14 +48,21 @@ def cookie_of(answer):
 def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(studio):
     folder, who = f"{studio.address}/api/folder", f"{studio.address}/api/me"
     assert get(f"{studio.address}/?token=wrong").status_code == 401
-    assert get(f"{studio.address}/api/projects?token={TOKEN}").status_code == 401  # not in another address
-    for link, token, name in ((studio.link, TOKEN, ""), (None, studio.rules.token_of("ann"), "ann")):
+    assert (
+        get(f"{studio.address}/api/projects?token={TOKEN}").status_code == 401
+    )  # not in another address
+    for link, token, name in (
+        (studio.link, TOKEN, ""),
+        (None, studio.rules.token_of("ann"), "ann"),
+    ):
         answer = get(link or f"{studio.address}/?token={token}")
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
         assert {" HttpOnly", " SameSite=Strict"} <= {*answer.headers["set-cookie"].split(";")}
         assert get(studio.address, cookies=cookie_of(answer)).status_code == 200
         assert get(who, cookies=cookie_of(answer)).json()["reviewer"] == name
-        ((cookie, session),) = cookie_of(answer).items()  # is not the token, and each is good for its own place only
+        ((cookie, session),) = cookie_of(
+            answer
+        ).items()  # is not the token, and each is good for its own place only
         assert session == session_of(token)
         assert token not in session
         assert session not in token
@@ -91,7 +98,9 @@ def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
     script.write_text(f"import sys; open({str(seen)!r}, 'w').write(sys.argv[1] + chr(10))")
     command = [sys.executable, "-m", "finegold", "studio", "--token", TOKEN]
     environment, pipe = os.environ | {"BROWSER": f"{sys.executable} {script} %s"}, subprocess.PIPE
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
     try:
         wait_until(lambda: seen.exists() and seen.read_text().endswith("\n"))
         link = seen.read_text().strip()
@@ -108,10 +117,16 @@ def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
 def routes():
     """Every route of the schema and every other one of the application."""
     app = make_app(None)
-    described = [(method.upper(), path) for path, found in app.openapi()["paths"].items() for method in found]
+    described = [
+        (method.upper(), path) for path, found in app.openapi()["paths"].items() for method in found
+    ]
     assert len(described) > 30
     paths = [route for route in app.routes if hasattr(route, "path")]
-    others = [(method, route.path) for route in paths for method in getattr(route, "methods", None) or ["GET"]]
+    others = [
+        (method, route.path)
+        for route in paths
+        for method in getattr(route, "methods", None) or ["GET"]
+    ]
     return sorted({*described, *others})
 
 
@@ -128,28 +143,50 @@ WRONG = {
 def ask(studio, method, path, headers):
     """Only the head of the answer: events never end."""
     port = studio.address.rpartition(":")[2]
-    filled = path.replace("{project}", "999").replace("{name}", "labels.csv").replace("{path:path}", "js/main.js")
-    address = studio.address + filled.replace("{", "").replace("}", "").replace("fits/fit", "fits/1")
+    filled = (
+        path.replace("{project}", "999")
+        .replace("{name}", "labels.csv")
+        .replace("{path:path}", "js/main.js")
+    )
+    address = studio.address + filled.replace("{", "").replace("}", "").replace(
+        "fits/fit", "fits/1"
+    )
     given = {name: value.replace("{port}", port) for name, value in headers.items()}
     with httpx.stream(method, address, headers=given, timeout=WAIT, verify=False) as answer:
         return answer.status_code
 
 
 JUDGING = ("gold", "skip", "send_back", "undo", "note", "audit/answers", "audit/undo")
-BLIND = ("", "/events", "/next", "/audit/next", "/reviewers", "/fields", "/media", "/tasks/{at}", "/tasks/{at}/content")
+BLIND = (
+    "",
+    "/events",
+    "/next",
+    "/audit/next",
+    "/reviewers",
+    "/fields",
+    "/media",
+    "/tasks/{at}",
+    "/tasks/{at}/content",
+)
 
 
 @pytest.mark.parametrize(("method", "path"), routes())
-def test_every_route_asks_for_the_token_and_is_closed_to_reviewers_unless_it_judges(studio, method, path):
+def test_every_route_asks_for_the_token_and_is_closed_to_reviewers_unless_it_judges(
+    studio, method, path
+):
     for name, headers in WRONG.items():
         assert ask(studio, method, path, headers) == 401, name
-    owner, ann = ({"authorization": f"Bearer {token}"} for token in (TOKEN, studio.rules.token_of("ann")))
+    owner, ann = (
+        {"authorization": f"Bearer {token}"} for token in (TOKEN, studio.rules.token_of("ann"))
+    )
     right, inside = ask(studio, method, path, owner), path.removeprefix("/api/projects/{project}")
     assert right not in (401, 403)
     assert right < 500
     if method not in ("GET", "HEAD"):
         assert (ask(studio, method, path, ann) == 403) != (inside.removeprefix("/") in JUDGING)
-    elif method == "GET" and inside != path:  # who judges blindly reads nothing that shows votes or labels
+    elif (
+        method == "GET" and inside != path
+    ):  # who judges blindly reads nothing that shows votes or labels
         known = path.replace("{project}", str(studio.project)).replace("{at}", "0")
         assert ask(studio, "GET", known, owner) != 403
         for blind, is_open in ((True, inside in BLIND), (False, True), (True, inside in BLIND)):
@@ -161,7 +198,14 @@ def test_every_route_asks_for_the_token_and_is_closed_to_reviewers_unless_it_jud
 
 
 def test_a_page_whose_name_was_bent_to_this_machine_is_sent_away(studio):
-    bent = ("evil.example", "evil.example:80", "127.0.0.1", "localhost:1", "", "127.0.0.1.evil.example:80")
+    bent = (
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1",
+        "localhost:1",
+        "",
+        "127.0.0.1.evil.example:80",
+    )
     port = studio.address.rpartition(":")[2]
     for host, status in [*((host, 403) for host in bent), (f"localhost:{port}", 200)]:
         assert studio.get("/api/projects", headers={"host": host}).status_code == status, host
@@ -174,7 +218,11 @@ def test_a_request_without_a_host_is_sent_away_wherever_the_studio_listens():
 
 def test_a_proxy_may_serve_it_under_a_name_that_was_given(tmp_path):
     with studio_in_thread(tmp_path, public_name="studio.example.org") as studio:
-        ours = {"host": "studio.example.org", "origin": "https://studio.example.org", "sec-fetch-site": "same-origin"}
+        ours = {
+            "host": "studio.example.org",
+            "origin": "https://studio.example.org",
+            "sec-fetch-site": "same-origin",
+        }
         assert studio.post("/api/projects", json={}, headers=ours).status_code == 201
         other = {"host": "evil.example.org", "origin": "https://evil.example.org"}
         assert studio.post("/api/projects", json={}, headers=other).status_code == 403
@@ -184,7 +232,9 @@ def test_another_site_may_change_nothing(studio):
     foreign = [("origin", "http://evil.example"), ("origin", "null")]
     foreign += [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site")]
     for header in foreign:
-        assert studio.post("/api/projects", json={"name": "x"}, headers=[header]).status_code == 403, header
+        assert (
+            studio.post("/api/projects", json={"name": "x"}, headers=[header]).status_code == 403
+        ), header
     assert "x" not in [project["name"] for project in studio.good("GET", "/api/projects")]
 
 
@@ -193,7 +243,10 @@ def test_every_answer_forbids_scripts_of_others(studio):
         headers = studio.get(path).headers
         policy = headers["content-security-policy"]
         assert ("script-src 'self'" in policy, "unsafe" in policy) == (True, False)
-        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == (
+            "nosniff",
+            "no-referrer",
+        )
 
 
 def test_two_gigabytes_are_refused_before_they_are_sent(studio):
@@ -219,8 +272,22 @@ def test_a_body_that_does_not_say_its_length_is_counted(studio):
     assert {*studio.services.files.scratch.iterdir()} == before
 
 
-OUTSIDE = ("../secret.csv", "/etc/passwd", "link.csv", "folder/../../secret.csv", "inside/../link.csv")
-ODD = ("inside/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv", "test.studio", "\0.csv", ".")
+OUTSIDE = (
+    "../secret.csv",
+    "/etc/passwd",
+    "link.csv",
+    "folder/../../secret.csv",
+    "inside/../link.csv",
+)
+ODD = (
+    "inside/votes.csv",
+    ".config/secret.json",
+    "{folder}/votes.csv",
+    "./votes.csv",
+    "test.studio",
+    "\0.csv",
+    ".",
+)
 
 
 def test_a_file_is_named_by_its_name_only_and_none_outside_the_folder(studio):
@@ -230,7 +297,10 @@ def test_a_file_is_named_by_its_name_only_and_none_outside_the_folder(studio):
         (folder / place).write_text("task,worker,label\n1,x,cat\n")
     (folder / "link.csv").symlink_to(folder / "../secret.csv")
     for name in (*OUTSIDE, *ODD, ".hidden.csv"):
-        assert studio.post("/api/projects", json={"file": name.format(folder=folder)}).status_code == 404, name
+        assert (
+            studio.post("/api/projects", json={"file": name.format(folder=folder)}).status_code
+            == 404
+        ), name
     assert "link.csv" not in {file["name"] for file in studio.good("GET", "/api/folder")["files"]}
 
 
@@ -246,10 +316,15 @@ def test_a_file_is_named_by_its_name_only_and_none_outside_the_folder(studio):
         (["--host", "203.0.113.7", "--token", TOKEN], "cannot listen"),
         (["--reviewer", " "], "the reviewer ' ' has no valid name; use --reviewer NAME"),
         (["--reviewer", "a\nb"], "has no valid name; use --reviewer NAME"),
-        (["--reviewer", "a", "--reviewer", "a"], "two reviewers have the same name; use --reviewer NAME"),
+        (
+            ["--reviewer", "a", "--reviewer", "a"],
+            "two reviewers have the same name; use --reviewer NAME",
+        ),
     ],
 )
-def test_what_would_be_unsafe_or_cannot_be_is_refused_with_what_it_means(arguments, words, tmp_path, monkeypatch):
+def test_what_would_be_unsafe_or_cannot_be_is_refused_with_what_it_means(
+    arguments, words, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["studio", "--no-browser", *arguments])
     assert done.exit_code == 2
@@ -260,7 +335,9 @@ def test_a_kill_during_a_fit_and_adjudication_loses_nothing_that_was_confirmed(t
     copy_sample(tmp_path)
     confirmed = {}
     with running(tmp_path, "votes.csv") as studio, studio.client() as client:
-        assert get(studio.link).headers["location"] == "/#/p/1"  # the file that was named is what one sees first
+        assert (
+            get(studio.link).headers["location"] == "/#/p/1"
+        )  # the file that was named is what one sees first
         client.good("PUT", "/api/projects/1/votes", json={})
         client.settled(1)
         endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
@@ -322,7 +399,12 @@ def test_a_reviewer_judges_under_the_name_of_the_token_whatever_the_request_says
 def test_a_reviewer_changes_nothing_but_judgements(studio):
     inside = f"/api/projects/{studio.project}"
     with as_reviewer(studio, "ann") as reviewer:
-        for path in (f"{inside}/gold/../fits", f"{inside}/fits/gold", "/api/projects", "/api/uploads?name=x.csv"):
+        for path in (
+            f"{inside}/gold/../fits",
+            f"{inside}/fits/gold",
+            "/api/projects",
+            "/api/uploads?name=x.csv",
+        ):
             refused(reviewer.post(path, json={}), 403, "Reviewers judge tasks")
         assert reviewer.get(f"{inside}/next").status_code == 200
         assert reviewer.post(f"{inside}/skip", json={"task": 3}).status_code == 200
@@ -334,7 +416,10 @@ def test_a_reviewer_who_judges_blindly_sees_the_votes_after_the_decision(studio)
     with as_reviewer(studio, "ann") as ann, as_reviewer(studio, "Jürgen") as other:
         task = ann.get(f"{place}/next").json()["tasks"][0]
         see = f"{place}/tasks/{task['at']}"
-        assert (ann.get(see).json()["row"]["votes"], ann.get(see).json()["row"]["label"]) == ([], "")
+        assert (ann.get(see).json()["row"]["votes"], ann.get(see).json()["row"]["label"]) == (
+            [],
+            "",
+        )
         assert len(studio.good("GET", see)["row"]["votes"]) == 5  # the owner looks where they like
         ann.post(f"{place}/gold", json={"task": task["name"], "label": "cat"}).raise_for_status()
         assert len(ann.get(see).json()["row"]["votes"]) == 5
@@ -345,11 +430,25 @@ def test_a_reviewer_who_judges_blindly_sees_the_votes_after_the_decision(studio)
 
 
 def test_nobody_else_comes_in(studio):
-    other = replace(studio.rules, token="another")  # the tokens of reviewers change with the owner's
+    other = replace(
+        studio.rules, token="another"
+    )  # the tokens of reviewers change with the owner's
     assert other.token_of("ann") != studio.rules.token_of("ann") != studio.rules.token_of("Jürgen")
-    stranger = studio.rules.token_of("eve")  # a reviewer's token cannot be made without the owner's, but if it were
-    for token in (stranger, "ann", session_of(studio.rules.token_of("ann")), studio.rules.token_of("")):
-        assert get(f"{studio.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+    stranger = studio.rules.token_of(
+        "eve"
+    )  # a reviewer's token cannot be made without the owner's, but if it were
+    for token in (
+        stranger,
+        "ann",
+        session_of(studio.rules.token_of("ann")),
+        studio.rules.token_of(""),
+    ):
+        assert (
+            get(
+                f"{studio.address}/api/me", headers={"authorization": f"Bearer {token}"}
+            ).status_code
+            == 401
+        )
         assert get(f"{studio.address}/?token={token}").status_code == 401
     assert replace(studio.rules, reviewers=()).tokens == {TOKEN: ""}
 
@@ -357,10 +456,17 @@ def test_nobody_else_comes_in(studio):
 def test_nothing_that_a_blind_reviewer_can_read_names_an_annotator_or_tells_a_label(tmp_path):
     """Every GET of the schema with every export, every option of a query that matters, and the event stream."""
     rows = [f"t{t},annotator-{a},{'odd' if t % 2 else 'even'}" for t in range(8) for a in range(4)]
-    (tmp_path / "votes.csv").write_text("\n".join(["task,worker,label,text", *(f"{row},a text" for row in rows), ""]))
+    (tmp_path / "votes.csv").write_text(
+        "\n".join(["task,worker,label,text", *(f"{row},a text" for row in rows), ""])
+    )
     with studio_in_thread(tmp_path, reviewers=("ann",)) as studio:
         project = studio.open("votes.csv")
-        studio.at(project, "POST", "/predictions?name=model.csv", content=b"task,even,odd\nt1,.123456,.876544\n")
+        studio.at(
+            project,
+            "POST",
+            "/predictions?name=model.csv",
+            content=b"task,even,odd\nt1,.123456,.876544\n",
+        )
         more = b"task,worker,label\nt9,annotator-9,odd\n"
         studio.at(project, "POST", "/arrivals?name=more.csv&take=true", content=more)
         studio.fit(project, "ds")
@@ -370,25 +476,51 @@ def test_nothing_that_a_blind_reviewer_can_read_names_an_annotator_or_tells_a_la
         assert state["fits"][-1]["facts"]["changes"]["examples"]
         fit = state["shown"]
         studio.at(project, "POST", "/audit", json={"n": 4})
-        paths = sorted({path for method, path in routes() if method == "GET" and path.startswith("/api/")})
-        wanted = [path.replace("{project}", str(project)).replace("{fit}", str(fit)) for path in paths]
-        wanted = [path.replace("{at}", str(at)) for path in wanted for at in (range(3) if "{at}" in path else [0])]
-        wanted = [path.replace("{name}", name) for path in wanted for name in (EXPORTS if "{name}" in path else [""])]
-        wanted += [f"/api/projects/{project}/export/sheet.csv?votes=true", f"/api/projects/{project}/next?most=100"]
-        wanted += [f"/api/projects/{project}/{path}?fit={fit}" for path in ("next", "tasks/0", "tasks/0/content")]
+        paths = sorted(
+            {path for method, path in routes() if method == "GET" and path.startswith("/api/")}
+        )
+        wanted = [
+            path.replace("{project}", str(project)).replace("{fit}", str(fit)) for path in paths
+        ]
+        wanted = [
+            path.replace("{at}", str(at))
+            for path in wanted
+            for at in (range(3) if "{at}" in path else [0])
+        ]
+        wanted = [
+            path.replace("{name}", name)
+            for path in wanted
+            for name in (EXPORTS if "{name}" in path else [""])
+        ]
+        wanted += [
+            f"/api/projects/{project}/export/sheet.csv?votes=true",
+            f"/api/projects/{project}/next?most=100",
+        ]
+        wanted += [
+            f"/api/projects/{project}/{path}?fit={fit}"
+            for path in ("next", "tasks/0", "tasks/0/content")
+        ]
         read = []
         with as_reviewer(studio, "ann") as ann:
             for path in wanted:
                 with ann.stream("GET", path) as answer:
                     is_stream = path.endswith("/events")
-                    body = next(answer.iter_lines()) if is_stream else answer.read().decode(errors="replace")
+                    body = (
+                        next(answer.iter_lines())
+                        if is_stream
+                        else answer.read().decode(errors="replace")
+                    )
                 if answer.status_code < 400:
                     read.append(path)
                 assert "annotator-" not in body, path
                 assert ".876544" not in body, path
-                assert "/projects" not in path or not re.search('"(changes|hygiene|mean_confidence|tied)":', body), path
+                assert "/projects" not in path or not re.search(
+                    '"(changes|hygiene|mean_confidence|tied)":', body
+                ), path
                 if f"/projects/{project}" in path:
-                    assert not re.search(r'"(label|confidence|probability)": ?("(odd|even)"|0\.0*[1-9])', body), path
+                    assert not re.search(
+                        r'"(label|confidence|probability)": ?("(odd|even)"|0\.0*[1-9])', body
+                    ), path
         assert [path for path in read if "/export/" in path] == []
         assert f"/api/projects/{project}/events" in read
         assert len(read) > 12

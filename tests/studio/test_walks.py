@@ -40,7 +40,10 @@ def votes_for_sets(tasks):
 def ratings(tasks):
     source, rows = random.Random(5), ["item,rater,stars"]
     for task in tasks:
-        rows += [f"i{task},{person},{min(5, max(1, 1 + task % 5 + source.randint(-1, 1)))}" for person in PEOPLE]
+        rows += [
+            f"i{task},{person},{min(5, max(1, 1 + task % 5 + source.randint(-1, 1)))}"
+            for person in PEOPLE
+        ]
     return "\n".join(rows) + "\n"
 
 
@@ -49,7 +52,9 @@ def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("walks")
     (folder / "sets.csv").write_text(votes_for_sets(range(40)))
     (folder / "more.csv").write_text(votes_for_sets(range(40, 48)))
-    (folder / "texts.csv").write_text("post,picture\n" + "".join(f"p{task},Picture {task}\n" for task in range(50)))
+    (folder / "texts.csv").write_text(
+        "post,picture\n" + "".join(f"p{task},Picture {task}\n" for task in range(50))
+    )
     (folder / "stars.csv").write_text(ratings(range(40)))
     with studio_in_thread(folder, reviewers=("ann",)) as client:
         yield client
@@ -67,7 +72,10 @@ def open_view(page, studio, project, view):
 
 
 def first_numbers(page, selector):
-    return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", page.inner_text(selector))]
+    return [
+        int(number.replace(",", ""))
+        for number in re.findall(r"\d[\d,]*", page.inner_text(selector))
+    ]
 
 
 @pytest.fixture
@@ -92,7 +100,9 @@ def test_sets_of_labels_are_read_judged_measured_added_and_exported_as_sets(lead
     # The text of a post is shown with each question about it, and is found by it.
     matched = studio.at(project, "POST", "/items", params={"name": "texts.csv", "take": True})
     assert (matched["matched"], matched["without"], matched["unmatched"]) == (40, 0, 10)
-    found = studio.at(project, "GET", "/tasks", params={"search": "picture 39", "sort": "task"})["rows"]
+    found = studio.at(project, "GET", "/tasks", params={"search": "picture 39", "sort": "task"})[
+        "rows"
+    ]
     assert [row["task"] for row in found] == [f"p39: {topic}" for topic in sorted(TOPICS)]
     studio.fit(project, "ds")
 
@@ -112,7 +122,9 @@ def test_sets_of_labels_are_read_judged_measured_added_and_exported_as_sets(lead
     assert option in row["label"].split(";")
     assert row["decision"] == "judged, from the votes"
     votes = pl.read_csv(studio.folder / "sets.csv", infer_schema=False)
-    said = votes.row(by_predicate=(pl.col("post") == "p7") & (pl.col("who") == "bo"), named=True)["topics"]
+    said = votes.row(by_predicate=(pl.col("post") == "p7") & (pl.col("who") == "bo"), named=True)[
+        "topics"
+    ]
     vote = sheet.row(by_predicate=pl.col("post") == "p7", named=True)["vote of bo"]
     assert set(vote.split(";")) == set(said.split(";"))
 
@@ -121,7 +133,9 @@ def test_sets_of_labels_are_read_judged_measured_added_and_exported_as_sets(lead
     result = finegold.aggregate(studio.folder / "sets.csv", "mv", **reading)
     studio.at(project, "PUT", f"/fits/{state['base']}/shown")
     labels = export(studio, project, "labels.csv")
-    expected = {task: set(topics) for task, topics in zip(result.task_names, result.sets(), strict=True)}
+    expected = {
+        task: set(topics) for task, topics in zip(result.task_names, result.sets(), strict=True)
+    }
     written = {row["post"]: row["labels"] or "" for row in labels.to_dicts()}
     assert {task: set(filter(None, text.split(";"))) for task, text in written.items()} == expected
     sure = dict(zip(result.task_names, result.confidence, strict=True))
@@ -158,7 +172,9 @@ def test_truths_of_sets_go_back_into_the_tool(studio):
         votes = [annotation(who, choices("topic", *topics)) for who in (1, 2)]
         return {"id": number, "data": {"text": f"text {number}"}, "annotations": votes}
 
-    project = studio.upload("export.json", json.dumps([task(number) for number in range(1, 7)]).encode())
+    project = studio.upload(
+        "export.json", json.dumps([task(number) for number in range(1, 7)]).encode()
+    )
     assert studio.read(project, multi=True)["job"]["state"] == "done"
     tasks = studio.at(project, "GET", "/export/predictions.json")
     found = {task["id"]: task["predictions"][0]["result"][0]["value"]["choices"] for task in tasks}
@@ -184,7 +200,9 @@ def test_ordered_classes_keep_their_order_and_have_scores(lead, studio):
     result = finegold.aggregate(studio.folder / "stars.csv", "ds", label="stars", ordered=order)
     expected = dict(zip(result.task_names, result.scores()["score"], strict=True))
     for table in (labels, sheet):
-        assert {row["item"]: float(row["score"]) for row in table.to_dicts()} == pytest.approx(expected, abs=1e-3)
+        assert {row["item"]: float(row["score"]) for row in table.to_dicts()} == pytest.approx(
+            expected, abs=1e-3
+        )
     studio.post_votes(project, ("i1", "new", 9))
     assert "is not among the classes 1, 2, 3, 4, 5" in studio.fit(project, "ds")["job"]["message"]
 
@@ -203,7 +221,9 @@ def measure(studio, project, truths, n):
 def overview_says_what_was_measured(lead, studio, project, accuracy):
     open_view(lead, studio, project, "overview")
     low, high, n = (accuracy[name] for name in ("low", "high", "checked"))
-    words = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n} random tasks"
+    words = (
+        f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n} random tasks"
+    )
     expect(lead.locator("h1")).to_have_text(words)
 
 
@@ -223,7 +243,9 @@ def test_a_log_of_llm_judges_is_read_judged_measured_extended_and_exported(lead,
         words = f"4 judges are worth {seen['effective_judges']:.1f} independent"
         expect(lead.locator("h1")).to_contain_text(words)
         known = f"measured on {seen['n_gold']} known truth{'' if seen['n_gold'] == 1 else 's'};"
-        expect(lead.locator(".head .muted")).to_contain_text(known if seen["by_gold"] else "Intervals have 95 %")
+        expect(lead.locator(".head .muted")).to_contain_text(
+            known if seen["by_gold"] else "Intervals have 95 %"
+        )
         assert first_numbers(lead, ".head .muted")[:2] == [seen["n_failed"], seen["n_verdicts"]]
         return seen
 
@@ -241,7 +263,9 @@ def test_a_log_of_llm_judges_is_read_judged_measured_extended_and_exported(lead,
     facts = next(fit["facts"] for fit in state["fits"] if fit["id"] == state["shown"])
     assert (facts["n_tasks"], facts["gold"]) == (60, 12)
     open_view(lead, studio, project, "measure")
-    expect(lead.locator("#measure-state")).to_contain_text("Draw a new sample to measure them as they are now.")
+    expect(lead.locator("#measure-state")).to_contain_text(
+        "Draw a new sample to measure them as they are now."
+    )
     sheet = export(studio, project, "sheet.csv")
     assert sheet.height == 60
     assert sheet.filter(pl.col("decision") == "judged").height == 12
@@ -256,15 +280,21 @@ def test_predictions_are_added_judged_measured_exported_and_removed(lead, studio
     bad.write_text(probabilities([1]).replace("owl", "elk"))
     open_view(lead, studio, project, "columns")
     lead.set_input_files("#predictions-file", bad)
-    expect(lead.locator("#predictions .note.bad")).to_contain_text('bad.csv: the column "elk" is not a class')
+    expect(lead.locator("#predictions .note.bad")).to_contain_text(
+        'bad.csv: the column "elk" is not a class'
+    )
     lead.select_option("#predictions-name", "bert.csv")
     models = lead.locator("#models-read")
-    expect(models).to_contain_text("predicts 250 of 300 tasks with votes, and 2 tasks without votes")
+    expect(models).to_contain_text(
+        "predicts 250 of 300 tasks with votes, and 2 tasks without votes"
+    )
     expect(models).to_contain_text("mean confidence 85.0 %; classes: cat, dog, fox, owl")
     expect(lead.locator("#predictions .note.bad")).to_have_count(0)
     lead.click("#label-them")
     expect(lead.locator("#models li")).to_have_count(1, timeout=180_000)
-    expect(lead.locator("#models li")).to_contain_text("of 250 tasks with votes (claims 85 %); weight")
+    expect(lead.locator("#models li")).to_contain_text(
+        "of 250 tasks with votes (claims 85 %); weight"
+    )
     lead.click("#models a")
     rows = lead.locator("#tasks tbody tr")
     expect(rows).to_have_count(2)
@@ -277,9 +307,13 @@ def test_predictions_are_added_judged_measured_exported_and_removed(lead, studio
     def overview_says_what_the_store_has(n_tasks):
         open_view(lead, studio, project, "overview")
         model = studio.at(project, "GET", "/results")["models"][0]
-        words = f"Right on about {100 * model['accuracy']:.0f} % of {model['n_tasks']} tasks with votes"
+        words = (
+            f"Right on about {100 * model['accuracy']:.0f} % of {model['n_tasks']} tasks with votes"
+        )
         expect(lead.locator("#models")).to_contain_text(words)
-        expect(lead.locator("#models")).to_contain_text("2 tasks without votes were labelled from predictions only.")
+        expect(lead.locator("#models")).to_contain_text(
+            "2 tasks without votes were labelled from predictions only."
+        )
         expect(lead.locator(".tile", has_text="tasks").first).to_contain_text(str(n_tasks))
 
     studio.fit(project, "ds")
@@ -298,7 +332,9 @@ def test_predictions_are_added_judged_measured_exported_and_removed(lead, studio
     studio.read(project, alias={"owl": "cat"})
     open_view(lead, studio, project, "columns")
     lead.click("#label-them")  # the predictions do not fit any more
-    expect(lead.locator(".note.bad")).to_contain_text("bert.csv: two columns are the class", timeout=180_000)
+    expect(lead.locator(".note.bad")).to_contain_text(
+        "bert.csv: two columns are the class", timeout=180_000
+    )
     open_view(lead, studio, project, "columns")
     lead.click("#models-read button")
     expect(models).to_have_count(0)

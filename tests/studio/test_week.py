@@ -42,7 +42,17 @@ def texts(numbers):
     return "\n".join(["Post No.,Text,Priority", *rows]) + "\n"
 
 
-KEPT = ["/gold", "/audit", "/people", "/posted", "/items", "/results", "/tasks?most=500", "/annotators", "/reviewers"]
+KEPT = [
+    "/gold",
+    "/audit",
+    "/people",
+    "/posted",
+    "/items",
+    "/results",
+    "/tasks?most=500",
+    "/annotators",
+    "/reviewers",
+]
 
 
 def all_of(studio, project):
@@ -76,7 +86,9 @@ class Lead:
             self.page.evaluate("document.getElementById('toasts').replaceChildren()")
             name_file = "(one) => (one.textContent = 'finegold.studio')"
             self.page.evaluate(f"document.querySelectorAll('small code').forEach({name_file})")
-            self.page.screenshot(path=Path(PICTURES) / f"{self.n:02}_{name}.png", animations="disabled")
+            self.page.screenshot(
+                path=Path(PICTURES) / f"{self.n:02}_{name}.png", animations="disabled"
+            )
 
     def fitted(self, n_fits):
         """Wait until the fit is shown, and compare the counts of the first view with the store."""
@@ -98,7 +110,9 @@ def said(page, selector, pattern):
 def judge_says_what_the_store_has(lead):
     """Every count of the page for judging, after each step."""
     queue, page = lead.get("/next?most=1"), lead.page
-    expect(page.locator("#judged")).to_have_text(f"{queue['judged']} truth{'' if queue['judged'] == 1 else 's'}")
+    expect(page.locator("#judged")).to_have_text(
+        f"{queue['judged']} truth{'' if queue['judged'] == 1 else 's'}"
+    )
     assert said(page, "#judge-words", "no truth")[0] == queue["left"]
     assert queue["judged"] == len(lead.get("/gold"))
     facts = lead.get("")["fits"][-1]["facts"]
@@ -109,7 +123,9 @@ def judge_says_what_the_store_has(lead):
         expect(page.locator("#learned")).to_have_text("The result was fitted with all of them.")
 
 
-def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_exports_and_restarts(browser, tmp_path):
+def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_exports_and_restarts(
+    browser, tmp_path
+):
     folder = tmp_path / "week"
     folder.mkdir()
     (folder / "monday.csv").write_text(votes(range(1, 101), 1, ["1,zoe,hatefull", "2,zoe,hateful"]))
@@ -134,7 +150,10 @@ def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_exports_and_resta
 def walk(browser, studio, link, tmp_path):
     """The week; return the project, and what the studio says about it at the end."""
     with new_page(browser, 1440) as page:
-        page.on("dialog", lambda dialog: dialog.accept("Posts of the week" if dialog.type == "prompt" else None))
+        page.on(
+            "dialog",
+            lambda dialog: dialog.accept("Posts of the week" if dialog.type == "prompt" else None),
+        )
         lead = Lead(page, studio)
         page.goto(link)
 
@@ -144,7 +163,11 @@ def walk(browser, studio, link, tmp_path):
         page.click("li:has-text('monday.csv') >> text=Open")
         page.wait_for_selector("#read")
         lead.project = studio.good("GET", "/api/projects")[0]["id"]
-        for role, column in (("task", "Post No."), ("annotator", "Annotator"), ("label", "Verdict")):
+        for role, column in (
+            ("task", "Post No."),
+            ("annotator", "Annotator"),
+            ("label", "Verdict"),
+        ):
             page.select_option(f"#column-{role}", column)
         page.click("#read")
         expect(page.locator("#what-was-read")).to_contain_text("4 classes")
@@ -158,7 +181,9 @@ def walk(browser, studio, link, tmp_path):
 
         # The texts lie in a second table.
         page.select_option("#item-name", "texts.csv")
-        expect(page.locator("#matched")).to_contain_text("100 tasks found; 20 rows belong to no task")
+        expect(page.locator("#matched")).to_contain_text(
+            "100 tasks found; 20 rows belong to no task"
+        )
         page.locator("#matched").scroll_into_view_if_needed()
         lead.picture("texts")
         page.click("#use-items")
@@ -221,7 +246,11 @@ def walk(browser, studio, link, tmp_path):
         page.click("#take-votes")
         expect(page.locator("#posted li")).to_have_count(1)
         batch = lead.get("/posted")[0]
-        assert (batch["source"], batch["facts"]["votes"], batch["n_votes"]) == ("tuesday.csv", 160, 160)
+        assert (batch["source"], batch["facts"]["votes"], batch["n_votes"]) == (
+            "tuesday.csv",
+            160,
+            160,
+        )
         new, changed = batch["facts"]["new"], batch["facts"]["changed"]
         assert numbers[:3] == [160, new, changed]
         assert batch["facts"]["new_tasks"] == 20
@@ -251,9 +280,13 @@ def walk(browser, studio, link, tmp_path):
             page.check(f'#draw input[data-name="{name}"]')
         lead.picture("draw")
         page.click("#draw-sample")
-        expect(page.locator("#measure-state")).to_contain_text("0 of 20 random tasks checked. Check 20 more tasks.")
+        expect(page.locator("#measure-state")).to_contain_text(
+            "0 of 20 random tasks checked. Check 20 more tasks."
+        )
         wrong = audit_of(browser, studio, lead, links)
-        expect(page.locator("#agreement")).to_have_text("They agree on 9 of 10 tasks that several checked (90 %).")
+        expect(page.locator("#agreement")).to_have_text(
+            "They agree on 9 of 10 tasks that several checked (90 %)."
+        )
         words = "19 of 20 random tasks checked. Settle 1 disagreement of the auditors."
         expect(page.locator("#measure-state")).to_have_text(words)
         lead.picture("disagreement")
@@ -262,7 +295,9 @@ def walk(browser, studio, link, tmp_path):
         audit = lead.get("/audit")
         expect(page.locator("#measured")).to_contain_text(audit["sentences"][0])
         low, high = (audit["certificate"]["accuracy"][side] for side in ("low", "high"))
-        expect(page.locator("#measured .judge-name")).to_have_text(f"{100 * low:.1f} % to {100 * high:.1f} %")
+        expect(page.locator("#measured .judge-name")).to_have_text(
+            f"{100 * low:.1f} % to {100 * high:.1f} %"
+        )
         lead.picture("measured")
         lead.open("overview")
         words = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on 20 random tasks"
@@ -277,7 +312,9 @@ def walk(browser, studio, link, tmp_path):
         expect(page.locator("#learned")).to_be_visible()
         judge_says_what_the_store_has(lead)
         lead.open("measure")
-        expect(page.locator("#measure-state")).to_contain_text("Draw a new sample to measure them as they are now.")
+        expect(page.locator("#measure-state")).to_contain_text(
+            "Draw a new sample to measure them as they are now."
+        )
         lead.open("people")
         expect(page.locator("#people tr:has-text('Kim')")).to_contain_text("15")
         page.click('[aria-label="Revoke Kim"]')
@@ -298,7 +335,9 @@ def walk(browser, studio, link, tmp_path):
         decided = ["label", "confidence", "decision", "reviewer", "note"]
         assert sheet.columns == ["Post No.", "Text", "Priority", *people, *decided]
         assert sheet.height == 120
-        assert sheet.filter(pl.col("note") == "The picture is missing.")["Post No."].cast(pl.String).to_list() == [task]
+        assert sheet.filter(pl.col("note") == "The picture is missing.")["Post No."].cast(
+            pl.String
+        ).to_list() == [task]
         assert sheet.filter(pl.col("decision") == "judged").height == len(lead.get("/gold"))
         page.emulate_media(color_scheme="dark")
         lead.open("tasks")
@@ -306,7 +345,11 @@ def walk(browser, studio, link, tmp_path):
         expect(page.locator("#task h2")).to_be_visible()
         lead.picture("dark")
         project = lead.project
-    return project, all_of(studio, project), studio.get(f"/api/projects/{project}/export/sheet.csv").text
+    return (
+        project,
+        all_of(studio, project),
+        studio.get(f"/api/projects/{project}/export/sheet.csv").text,
+    )
 
 
 def audit_of(browser, studio, lead, links):
@@ -331,6 +374,8 @@ def audit_of(browser, studio, lead, links):
                     if PICTURES and name == "Kim":
                         page.screenshot(path=Path(PICTURES) / "auditor.png")
                 page.click(f'#checking .choice:has-text("{truth}") >> nth=0')
-                expect(page.locator("main")).to_contain_text(f"You have checked {n + 1} of 15 tasks")
+                expect(page.locator("main")).to_contain_text(
+                    f"You have checked {n + 1} of 15 tasks"
+                )
             expect(page.locator("main")).to_contain_text("Everything is checked")
     return wrong

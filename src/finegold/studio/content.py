@@ -49,7 +49,11 @@ router = APIRouter(tags=["content"], prefix="/projects/{project}")
 predictions_router = APIRouter(tags=["predictions"], prefix="/projects/{project}")
 
 Kind = Literal["text", "link", "image", "audio", "video", "pdf", "markdown", "html"]
-WRITTEN: tuple[Kind, ...] = ("markdown", "html", "text")  # what a line of a template may say that its text is
+WRITTEN: tuple[Kind, ...] = (
+    "markdown",
+    "html",
+    "text",
+)  # what a line of a template may say that its text is
 FIELD = re.compile(r"\{([^{}\n]+)\}")
 MAX_ADDRESS = 2000
 MAX_BYTES = 256 * 2**20  # of JSON whose records are collected
@@ -59,17 +63,23 @@ REMOVE_PREDICTIONS = "DELETE FROM predictions WHERE project = ? AND name = ?"
 
 
 class ContentItem(BaseModel):
-    name: str | None = Field(default=None, description="The column; null for a line of the template.")
+    name: str | None = Field(
+        default=None, description="The column; null for a line of the template."
+    )
     text: str
     kind: Kind
     href: str | None = None
-    is_remote: bool = Field(default=False, description="Whether it lies on another server: loaded only with consent.")
+    is_remote: bool = Field(
+        default=False, description="Whether it lies on another server: loaded only with consent."
+    )
 
 
 class ItemTable(BaseModel):
     id: int
     name: str
-    n_tasks: int = Field(description="That it has texts or images of, also if they have no votes yet.")
+    n_tasks: int = Field(
+        description="That it has texts or images of, also if they have no votes yet."
+    )
     at: str
 
 
@@ -92,7 +102,9 @@ def content(
     at: At,
     shown: Shown,
     services: ServicesDep,
-    template: Annotated[str | None, Query(max_length=10_000, description="Instead of the project's.")] = None,
+    template: Annotated[
+        str | None, Query(max_length=10_000, description="Instead of the project's.")
+    ] = None,
 ) -> list[ContentItem]:
     """Return each field of a task, or each line of the template with the fields filled in; empty for posted votes."""
     check_index(at, len(shown.labelled.label_codes), "task")
@@ -108,9 +120,13 @@ def content(
     fields, items = {"task": str(name), **fields}, []
     for line in template.splitlines():
         kind = next((kind for kind in WRITTEN if line.strip().lower().startswith(f"{kind}:")), None)
-        text = FIELD.sub(lambda match: fields.get(match[1], ""), line.strip()[len(kind) + 1 if kind else 0 :]).strip()
+        text = FIELD.sub(
+            lambda match: fields.get(match[1], ""), line.strip()[len(kind) + 1 if kind else 0 :]
+        ).strip()
         if text:
-            items.append(ContentItem(text=text, kind=kind) if kind else _item(None, text, folder, address))
+            items.append(
+                ContentItem(text=text, kind=kind) if kind else _item(None, text, folder, address)
+            )
     return items
 
 
@@ -131,15 +147,24 @@ def check_template(services: Services, project: int, template: str) -> None:
 @router.get("/media", response_class=FileResponse)
 def media(
     project: ProjectId,
-    path: Annotated[str, Query(max_length=2000, description="The path of an image, sound or video in the folder.")],
+    path: Annotated[
+        str,
+        Query(max_length=2000, description="The path of an image, sound or video in the folder."),
+    ],
     services: ServicesDep,
 ) -> FileResponse:
     """An image, sound or video in the folder of the studio."""
     file = _media_file(services.files.folder, path)
     if file is None:
-        raise Problem(404, "There is no such image or sound", f"Only files in {services.files.folder} are shown.")
+        raise Problem(
+            404,
+            "There is no such image or sound",
+            f"Only files in {services.files.folder} are shown.",
+        )
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
-    if file.suffix.lower() == ".pdf":  # browsers do not show it in a sandbox; it runs no scripts of this origin
+    if (
+        file.suffix.lower() == ".pdf"
+    ):  # browsers do not show it in a sandbox; it runs no scripts of this origin
         headers = {"content-security-policy": "default-src 'none'; frame-ancestors 'self'"}
         headers["x-frame-options"] = "SAMEORIGIN"
     return FileResponse(file, media_type=MEDIA[file.suffix.lower()], headers=headers)
@@ -179,8 +204,14 @@ def collect_content(path: Path, options: Reading) -> pl.DataFrame:
         sources = find_sources(path, options)
         if find_tool(sources[:1], options) is None:
             hidden = {options.annotator, options.label, options.gold, *(options.columns or [])}
-            is_votes_only = options.shape == "transposed" or (options.shape == "wide" and not options.columns)
-            content = None if is_votes_only else content_of_table(open_sources(sources), options.task, hidden)
+            is_votes_only = options.shape == "transposed" or (
+                options.shape == "wide" and not options.columns
+            )
+            content = (
+                None
+                if is_votes_only
+                else content_of_table(open_sources(sources), options.task, hidden)
+            )
         elif sources[0].record and path.stat().st_size <= MAX_BYTES:
             content = content_of_records(sources[0])
     return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
@@ -189,7 +220,9 @@ def collect_content(path: Path, options: Reading) -> pl.DataFrame:
 @router.get("/items")
 def item_tables(project: ProjectId, store: StoreDep) -> list[ItemTable]:
     """Return the tables and folders of texts and images that were added."""
-    rows = store.rows("SELECT id, name, n_tasks, at FROM layer WHERE project = ? ORDER BY id", project)
+    rows = store.rows(
+        "SELECT id, name, n_tasks, at FROM layer WHERE project = ? ORDER BY id", project
+    )
     return [ItemTable(**row) for row in rows]
 
 
@@ -200,7 +233,9 @@ def add_items(
     shown: Shown,
     services: ServicesDep,
     path: Annotated[Path, sent_file(REFUSED, or_folder=True)],
-    task: Annotated[str | None, Query(max_length=1000, description="The column that names the task.")] = None,
+    task: Annotated[
+        str | None, Query(max_length=1000, description="The column that names the task.")
+    ] = None,
     take: Annotated[bool, Query(description="Use it; otherwise only say how it fits.")] = False,
 ) -> Matched:
     """Join texts and images with the tasks: a table in the body of the request, or a file or a folder by its name.
@@ -208,24 +243,41 @@ def add_items(
     A folder holds files that are called as the tasks: images, sounds, videos or PDF.
     """
     questions = Questions(services.store.project(project)["options"])
-    names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
+    names = dict.fromkeys(
+        questions.split(text_of(each))[0] for each in to_list(shown.result.task_names)
+    )
     tasks = pl.Series(list(names), dtype=pl.String)
     known = tasks.implode()
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file())
-        table = pl.DataFrame({KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]})
+        files = sorted(
+            file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file()
+        )
+        table = pl.DataFrame(
+            {KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]}
+        )
     else:
         # Columns that look like votes or truths are left out: these would influence who judges.
         opened = open_table(str(path))
         columns = [str(column) for column in opened.columns]
-        votes = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
+        votes = {
+            column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)
+        }
         kept = [column for column in columns if column not in votes][: MAX_FIELDS + 1]
-        texts = [selectors.by_name(each).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for each in kept]
+        texts = [
+            selectors.by_name(each).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1)
+            for each in kept
+        ]
         with reading(opened.sources[0]):
             table = opened.scans[0].select(texts).collect()
-    n_inside = {column: int(table.get_column(column).is_in(known).sum()) for column in table.columns}
+    n_inside = {
+        column: int(table.get_column(column).is_in(known).sum()) for column in table.columns
+    }
     wanted = KEY if path.is_dir() else task
-    key = wanted if wanted in n_inside else max(n_inside, key=lambda column: n_inside[column], default="")
+    key = (
+        wanted
+        if wanted in n_inside
+        else max(n_inside, key=lambda column: n_inside[column], default="")
+    )
     if not n_inside.get(key):
         own = table.get_column(key).drop_nulls().head(MAX_SHOWN).to_list() if key else []
         theirs = ", ".join(tasks.head(MAX_SHOWN).to_list())
@@ -245,7 +297,9 @@ def add_items(
         matched=inside.height,
         without=len(tasks) - inside.height,
         unmatched=table.height - n_inside[key],
-        examples=inside.head(MAX_SHOWN).rename({KEY: "task"} if "task" not in fields else {}).to_dicts(),
+        examples=inside.head(MAX_SHOWN)
+        .rename({KEY: "task"} if "task" not in fields else {})
+        .to_dicts(),
     )
 
 
@@ -256,15 +310,27 @@ def remove_items(project: ProjectId, layer: int, store: StoreDep) -> None:
         store.run("DELETE FROM layer WHERE project = ? AND id = ?", project, layer)
 
 
-def keep_items(services: Services, project: int, name: str, table: pl.DataFrame, batch: int | None = None) -> None:
+def keep_items(
+    services: Services, project: int, name: str, table: pl.DataFrame, batch: int | None = None
+) -> None:
     """Keep a table with fields, instead of one of the same name; `batch` are the votes that it came with."""
     if table.width < 2:
         return
     store, blob = services.store, services.files.keep(table.write_parquet, ".parquet")
     with store.changing(project):
         if batch is None:
-            store.run("DELETE FROM layer WHERE project = ? AND name = ? AND batch IS NULL", project, name)
-        store.insert("layer", project=project, name=name, n_tasks=table.height, file=blob, batch=batch, at=now())
+            store.run(
+                "DELETE FROM layer WHERE project = ? AND name = ? AND batch IS NULL", project, name
+            )
+        store.insert(
+            "layer",
+            project=project,
+            name=name,
+            n_tasks=table.height,
+            file=blob,
+            batch=batch,
+            at=now(),
+        )
 
 
 class PredictionsFile(BaseModel):
@@ -275,14 +341,18 @@ class PredictionsFile(BaseModel):
     n_without_prediction: int = Field(description="Number of tasks with votes that have none.")
     n_without_votes: int = Field(description="Number of tasks that have a prediction but no votes.")
     classes: list[str]
-    confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
+    confidence: float = Field(
+        description="Mean probability of the predicted class, as the model gives it."
+    )
     warnings: list[str] = Field(default=[], description="What looks wrong with it.")
 
 
 @predictions_router.get("/predictions")
 def predictions(project: ProjectId, store: StoreDep) -> list[PredictionsFile]:
     """Return what was read of each file of predictions."""
-    rows = store.rows("SELECT name, facts FROM predictions WHERE project = ? ORDER BY name", project)
+    rows = store.rows(
+        "SELECT name, facts FROM predictions WHERE project = ? ORDER BY name", project
+    )
     return [PredictionsFile(name=row["name"], **json.loads(row["facts"])) for row in rows]
 
 

@@ -28,17 +28,27 @@ except ImportError:  # Windows: it is not known which studios are running, so no
     fcntl = None  # type: ignore[assignment]
 
 MAX_LISTED = 500
-DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is not a file on Windows
+DEVICE = re.compile(
+    r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE
+)  # such a name is not a file on Windows
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
 PREFIX = "finegold-studio-"
 # Suffixes of files that are shown, and their media types. SVG is left out because it may contain scripts.
 MEDIA: dict[str, str] = {
     **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")},
     ".jpg": "image/jpeg",
-    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4"},
+    **{
+        ".mp3": "audio/mpeg",
+        ".wav": "audio/wav",
+        ".ogg": "audio/ogg",
+        ".flac": "audio/flac",
+        ".m4a": "audio/mp4",
+    },
     **{".mp4": "video/mp4", ".webm": "video/webm", ".pdf": "application/pdf"},
 }
-FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}  # of a route
+FILE_BODY = {
+    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}
+}  # of a route
 LOCK = "lock"  # a file that a running studio holds a lock on
 
 
@@ -78,7 +88,10 @@ class Files:
     def list(self) -> list[Listed]:
         """List the data files directly in the folder, the newest first."""
         states = {path.name: path.stat() for path in self.folder.iterdir() if self._is_data(path)}
-        listed = [Listed(name=name, size=state.st_size, changed=state.st_mtime) for name, state in states.items()]
+        listed = [
+            Listed(name=name, size=state.st_size, changed=state.st_mtime)
+            for name, state in states.items()
+        ]
         return sorted(listed, key=lambda file: -file.changed)[:MAX_LISTED]
 
     def resolve(self, name: str) -> Path:
@@ -106,7 +119,9 @@ class Files:
         if project["place"] is not None:
             return self.resolve(project["place"])
         if project["upload"] is None:
-            raise Problem(409, "This project has no file", "Its votes were posted; post more, or drop a file.")
+            raise Problem(
+                409, "This project has no file", "Its votes were posted; post more, or drop a file."
+            )
         return self.stored(project["upload"], project["file"])
 
     def stored(self, blob: int, name: str) -> Path:
@@ -131,7 +146,10 @@ class Files:
             raise rename_files(error, {f"{path.parent}{os.sep}": ""}) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
-                self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
+                self.store.run(
+                    "UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?",
+                    project["id"],
+                )
 
     def _is_data(self, path: Path) -> bool:
         is_listed = path.suffix.lower() in READABLE and not path.name.startswith(".")
@@ -166,7 +184,9 @@ class Scratch:
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         unnamed.rename(self.path / LOCK)
         for folder in self.path.parent.glob(f"{PREFIX}*"):
-            with suppress(OSError):  # a studio that is just starting has no lock yet; one that runs holds it
+            with suppress(
+                OSError
+            ):  # a studio that is just starting has no lock yet; one that runs holds it
                 if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                     continue
                 with (folder / LOCK).open("rb") as lock:

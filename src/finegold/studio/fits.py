@@ -49,10 +49,15 @@ class MethodInfo(BaseModel):
 
 
 class Wanted(BaseModel, extra="forbid"):
-    method: str = Field(default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods.")
+    method: str = Field(
+        default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods."
+    )
     settings: dict[str, Scalar] = Field(default={}, description="Of the method, e.g. n_prototypes.")
     prior: int | None = Field(
-        None, ge=1, le=2**53, description="Another project: what its result knows of annotators who vote again."
+        None,
+        ge=1,
+        le=2**53,
+        description="Another project: what its result knows of annotators who vote again.",
     )
     predictions: list[Annotated[str, Field(max_length=255)]] = Field(
         [],
@@ -65,7 +70,9 @@ class Wanted(BaseModel, extra="forbid"):
 
 class Agreement(BaseModel):
     fits: list[int]
-    shares: list[list[float]] = Field(description="The share of tasks to which two fits give the same label.")
+    shares: list[list[float]] = Field(
+        description="The share of tasks to which two fits give the same label."
+    )
 
 
 @router.get("/methods")
@@ -76,7 +83,9 @@ def methods() -> list[MethodInfo]:
             about=(method.__doc__ or "").strip().partition("\n")[0],
             takes_gold=method.takes_gold,
             is_default=name == DEFAULT_METHOD,
-            settings={key: value for key, value in method().settings.items() if isinstance(value, Name)},
+            settings={
+                key: value for key, value in method().settings.items() if isinstance(value, Name)
+            },
         )
         for name, method in ((name, method_class(name)) for name in method_names())
     ]
@@ -86,7 +95,10 @@ def methods() -> list[MethodInfo]:
 def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
     files = [services.files.resolve(name) for name in wanted.predictions]
-    declared = {field.name: str(field.type).removesuffix(" | None") for field in fields(method_class(wanted.method))}
+    declared = {
+        field.name: str(field.type).removesuffix(" | None")
+        for field in fields(method_class(wanted.method))
+    }
     for name, value in wanted.settings.items():
         kind, expected = declared.get(name, ""), ""
         if kind.startswith("Literal"):
@@ -98,10 +110,16 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
         if expected:
             detail = f"{wanted.method} takes {expected} as {name}, not {value!r}."
             raise Problem(422, "A setting is not valid", detail)
-    method = make_method(wanted.method, wanted.settings)  # complains at once of what it does not know
+    method = make_method(
+        wanted.method, wanted.settings
+    )  # complains at once of what it does not know
     store, workspace, prior = services.store, services.workspace, wanted.prior
     if prior == project:
-        raise Problem(409, "A project cannot be its own prior", "Its votes would count twice; name another project.")
+        raise Problem(
+            409,
+            "A project cannot be its own prior",
+            "Its votes would count twice; name another project.",
+        )
     if prior is not None and store.project(prior)["shown"] is None:
         raise Problem(409, "The prior has no result yet", "Read its votes and fit a method first.")
     if store.project(project)["base"] is None and not count_waiting(store, project):
@@ -125,15 +143,21 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
         if waiting and votes is not None:
             new_base(services, project, votes, read=waiting)
         votes = workspace.votes(project)
-        given = workspace.of(project, store.project(project)["base"]).codes_of(truths_of(store, project))
+        given = workspace.of(project, store.project(project)["base"]).codes_of(
+            truths_of(store, project)
+        )
         earlier = None if prior is None else workspace.shown(prior).result
         votes = replace(votes, gold=merge_truths(votes.gold, given))
-        rows = store.rows("SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project)
+        rows = store.rows(
+            "SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project
+        )
         kept = [services.files.stored(row["file"], row["name"]) for row in rows]
         where: Any = {"engine": wanted.engine, "threads": wanted.threads, "on_step": on_step}
         try:
             with compiling(say):
-                result = Job(votes, method=method, prior=earlier, predictions=files or kept, **where).run()
+                result = Job(
+                    votes, method=method, prior=earlier, predictions=files or kept, **where
+                ).run()
         except InputError as error:  # which uses the files' own names
             raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in kept}) from error
         job.message = ""
@@ -142,7 +166,9 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
         facts = json.dumps({**summarise_fit(browser, before), "judged": len(given)})
         blob = services.files.keep(result.save, ".finegold")
         with store.changing(project):
-            store.run("UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", facts, blob, fit)
+            store.run(
+                "UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", facts, blob, fit
+            )
             store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
             replaced = store.rows(
                 "UPDATE fit SET state = 'replaced', facts = NULL, model = NULL FROM fit AS new WHERE new.id = ? "
@@ -151,7 +177,9 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
                 "AND fit.id != (SELECT base FROM project WHERE id = ?) RETURNING fit.id",
                 *(fit, project),
             )
-        workspace.forget([row["id"] for row in replaced])  # what is said of them does not depend on what is in memory
+        workspace.forget(
+            [row["id"] for row in replaced]
+        )  # what is said of them does not depend on what is in memory
         workspace.remember(fit, browser)
 
     services.jobs.add(project, JobState(kind="fit", fit=fit, tolerance=method.tolerance), run)
@@ -181,7 +209,9 @@ def show_fit(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
 def open_again(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
     """Allow a result to be opened that crashed the studio before."""
     with services.store.changing(project):
-        services.store.run("DELETE FROM opening WHERE fit = ?", get_fit(project, fit, services.store).id)
+        services.store.run(
+            "DELETE FROM opening WHERE fit = ?", get_fit(project, fit, services.store).id
+        )
     return describe(services, project)
 
 
@@ -195,7 +225,11 @@ def cancel_or_delete(project: ProjectId, fit: FitId, services: ServicesDep) -> N
     with store.changing(project):
         row = store.project(project)
         if fit in (row["base"], row["shown"]):
-            raise Problem(409, "This result is in use", "Show another one first; the majority vote always stays.")
+            raise Problem(
+                409,
+                "This result is in use",
+                "Show another one first; the majority vote always stays.",
+            )
         store.run("DELETE FROM fit WHERE id = ?", fit)
     services.workspace.forget([fit])
 

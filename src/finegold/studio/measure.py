@@ -48,11 +48,17 @@ class Settled(BaseModel):
 
 class Wanted(BaseModel, extra="forbid"):
     n: int = Field(default=100, ge=1, le=100_000, description="The number of tasks to check.")
-    risk: float = Field(0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most.")
-    auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
-        [], max_length=20, description="Who checks them; empty: anybody. Two or more share the tasks."
+    risk: float = Field(
+        0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most."
     )
-    overlap: float = Field(default=0.2, ge=0, le=1, description="The share of the tasks that all auditors check.")
+    auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
+        [],
+        max_length=20,
+        description="Who checks them; empty: anybody. Two or more share the tasks.",
+    )
+    overlap: float = Field(
+        default=0.2, ge=0, le=1, description="The share of the tasks that all auditors check."
+    )
     seed: int = Field(default=0, ge=0, le=2**31)
 
 
@@ -75,7 +81,9 @@ class Audit(BaseModel):
     at: str
     method: str
     risk: float
-    is_current: bool = Field(description="Whether the result that is shown is the one that is measured.")
+    is_current: bool = Field(
+        description="Whether the result that is shown is the one that is measured."
+    )
     promise: list[str]
     auditors: list[Progress]
     shared: int = Field(description="Number of tasks that two or more auditors checked.")
@@ -90,9 +98,13 @@ class Audit(BaseModel):
 class AuditTask(BaseModel):
     done: int
     total: int
-    fit: int = Field(description="The result that is measured; the index of the task belongs to it.")
+    fit: int = Field(
+        description="The result that is measured; the index of the task belongs to it."
+    )
     classes: list[Name]
-    task: TaskView | None = Field(description="The next task to check, without its votes and its label.")
+    task: TaskView | None = Field(
+        description="The next task to check, without its votes and its label."
+    )
     can_undo: bool
 
 
@@ -110,8 +122,15 @@ def newest_audit(store: Store, project: int) -> Row | None:
     settled = {each["task"]: each["label"] for each in answers if each["settles"]}  # by the lead
     # The truth of a task is not known while auditors disagree.
     labels = {task: {*by_whom.values()} for task, by_whom in said.items()}
-    truths = {task: next(iter(every)) if len(every) == 1 else None for task, every in labels.items()} | settled
-    return row | {"said": said, "settled": settled, "truths": truths, "plan": Plan.from_json(row["plan"])}
+    truths = {
+        task: next(iter(every)) if len(every) == 1 else None for task, every in labels.items()
+    } | settled
+    return row | {
+        "said": said,
+        "settled": settled,
+        "truths": truths,
+        "plan": Plan.from_json(row["plan"]),
+    }
 
 
 def _need(store: Store, project: int) -> Row:
@@ -134,7 +153,11 @@ def tasks_for(audit: Row, reviewer: str) -> list[str]:
     if len(auditors) < 2:
         return tasks
     turns = cycle(auditors)  # who checks the tasks that are not shared
-    return [task for place, task in enumerate(tasks) if is_shared(place, audit["overlap"]) or next(turns) == reviewer]
+    return [
+        task
+        for place, task in enumerate(tasks)
+        if is_shared(place, audit["overlap"]) or next(turns) == reviewer
+    ]
 
 
 @router.get("")
@@ -153,13 +176,17 @@ def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     except Problem:  # the fit was replaced; what was measured stays
         result = None
     certificate = audit["certificate"]
-    listed = [[task, truths[task]] for task in sorted(truths)]  # as JSON keeps them, so that they are recognised
+    listed = [
+        [task, truths[task]] for task in sorted(truths)
+    ]  # as JSON keeps them, so that they are recognised
     if result is not None and n_done and (certificate or {}).get("answers") != listed:
         known = {task: label for task, label in truths.items() if label is not None}
         shown = certify(result.result, known, plan=plan)
         values = json.loads(json.dumps(shown.to_dict()))
         certificate = {"answers": listed, "values": values, "sentences": shown.sentences()}
-        services.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit["id"])
+        services.store.run(
+            "UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit["id"]
+        )
     people = audit["auditors"] or sorted({who for labels in said.values() for who in labels})
     n_open, n_left = len(set(apart) - settled.keys()), plan.n - n_done
     places = {} if result is None else {task: _code(result, task) for task in apart}
@@ -175,20 +202,27 @@ def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     elif accepted:
         next_step = f"Accept the {accepted:,} most confident labels, and judge the others, the least certain first."
     else:
-        next_step = "Judge the least certain tasks, or collect more votes; then refit and measure again."
+        next_step = (
+            "Judge the least certain tasks, or collect more votes; then refit and measure again."
+        )
     return Audit(
         **{name: getattr(plan, name) for name in ("n", "method", "risk", "promise")},
         done=n_done,
         at=audit["at"],
         is_current=is_current,
         auditors=[
-            Progress(auditor=who, done=sum(who in by for by in said.values()), total=len(tasks_for(audit, who)))
+            Progress(
+                auditor=who,
+                done=sum(who in by for by in said.values()),
+                total=len(tasks_for(audit, who)),
+            )
             for who in people
         ],
         shared=len(shared),
         agreed=len(shared) - len(apart),
         disagreements=[
-            Settled(task=task, at=places.get(task), labels=said[task], settled=settled.get(task)) for task in apart
+            Settled(task=task, at=places.get(task), labels=said[task], settled=settled.get(task))
+            for task in apart
         ],
         classes=[] if result is None else [plain_name(name) for name in result.classes],
         sentences=certificate["sentences"] if certificate and n_done else [],
@@ -206,10 +240,17 @@ def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Aud
     store, fit = services.store, services.store.project(project)["shown"]
     if fit is None:
         raise Problem(*NO_VOTES)
-    plan = draw_sample(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed).plan
+    plan = draw_sample(
+        services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed
+    ).plan
     overlap = wanted.overlap if len(people) > 1 else 0.0
     with store.changing(project):
-        more = {"plan": plan.to_json(), "auditors": json.dumps(people), "overlap": overlap, "at": now()}
+        more = {
+            "plan": plan.to_json(),
+            "auditors": json.dumps(people),
+            "overlap": overlap,
+            "at": now(),
+        }
         store.insert("audit", project=project, fit=fit, **more)
     return get_audit(project, services)
 
@@ -245,7 +286,9 @@ def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) ->
 
 
 @router.post("/answers")
-def answer(project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
+def answer(
+    project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer
+) -> AuditTask:
     """Say which class is right for a task of the sample. It is on disk when the response arrives."""
     _put(services, project, check, reviewer, settles=False)
     return next_check(project, services, reviewer)
@@ -265,7 +308,9 @@ def undo_answer(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -
 
 
 @router.post("/settle")
-def settle(project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer) -> Audit | None:
+def settle(
+    project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer
+) -> Audit | None:
     """Settle a disagreement of the auditors."""
     _put(services, project, check, reviewer, settles=True)
     return get_audit(project, services)
@@ -280,9 +325,13 @@ def teach(project: ProjectId, services: ServicesDep) -> None:
     rows = defaultdict(list)  # by those who said so
     for task, label in audit["truths"].items():
         code = _code(result, task)
-        if label is not None and 0 <= code < len(result.result.label_codes):  # others have predictions only
+        if label is not None and 0 <= code < len(
+            result.result.label_codes
+        ):  # others have predictions only
             then = result.classes[result.result.label_codes[code]]
-            rows[", ".join(audit["said"].get(task, {}))].append((result.task_name(code), classes[label], then))
+            rows[", ".join(audit["said"].get(task, {}))].append(
+                (result.task_name(code), classes[label], then)
+            )
     for who, truths in rows.items():
         add_truths(services.store, project, who, truths)
 
@@ -292,13 +341,27 @@ def _put(services: Services, project: int, check: Check, reviewer: str, *, settl
     task, label = text_of(check.task), text_of(check.label)
     result = services.workspace.of(project, audit["fit"])
     if label not in result.class_texts:
-        raise Problem(422, "There is no such class", f"The classes are {', '.join(result.class_texts)}.")
+        raise Problem(
+            422, "There is no such class", f"The classes are {', '.join(result.class_texts)}."
+        )
     allowed = [row[0] for row in audit["plan"].rows] if settles else tasks_for(audit, reviewer)
     if task not in allowed:
-        raise Problem(404, "This task is not yours to check", "It was not drawn, or it belongs to another auditor.")
+        raise Problem(
+            404,
+            "This task is not yours to check",
+            "It was not drawn, or it belongs to another auditor.",
+        )
     with store.changing(project):
         who = "" if settles else reviewer
-        store.insert("answer", audit=audit["id"], task=task, reviewer=who, label=label, settles=settles, at=now())
+        store.insert(
+            "answer",
+            audit=audit["id"],
+            task=task,
+            reviewer=who,
+            label=label,
+            settles=settles,
+            at=now(),
+        )
 
 
 def _code(result: Browser, task: str) -> int:

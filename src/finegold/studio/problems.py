@@ -36,7 +36,11 @@ def warnings_in_words() -> Iterator[list[str]]:
         try:
             yield words
         finally:
-            words += [words_of(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
+            words += [
+                words_of(each.message)
+                for each in caught
+                if issubclass(each.category, FinegoldWarning)
+            ]
 
 
 def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:
@@ -49,7 +53,10 @@ def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:
 
     if not isinstance(error, InputError):
         return InputError(rename(str(error)))
-    remedies = [replace(remedy, when=rename(remedy.when), text=rename(remedy.text)) for remedy in error.remedies]
+    remedies = [
+        replace(remedy, when=rename(remedy.when), text=rename(remedy.text))
+        for remedy in error.remedies
+    ]
     return InputError(rename(error.problem), rename(error.where or ""), remedies)
 
 
@@ -70,11 +77,20 @@ class Problem(Exception):
         self.status, self.title, self.detail, self.more = status, title, detail, more
 
 
-NO_VOTES = (409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+NO_VOTES = (
+    409,
+    "There are no votes yet",
+    "Read the votes first: choose the columns, or post votes.",
+)
 
 
 def problem_response(problem: Problem) -> Response:
-    body = {"type": "about:blank", "title": problem.title, "status": problem.status, "detail": problem.detail}
+    body = {
+        "type": "about:blank",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail,
+    }
     # Close the connection: a client that is still sending a large body would otherwise not read the response.
     headers = {"connection": "close"} if problem.status == 413 else {}
     content = json.dumps(body | problem.more, default=str)
@@ -86,16 +102,22 @@ async def handle_error(request: Request, error: Exception) -> Response:
         case Problem():
             problem = error
         case FinegoldError():
-            problem = Problem(422 if isinstance(error, InputError) else 500, "The request failed", words_of(error))
+            problem = Problem(
+                422 if isinstance(error, InputError) else 500, "The request failed", words_of(error)
+            )
         case RequestValidationError():
-            fields = [f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in error.errors()]
+            fields = [
+                f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in error.errors()
+            ]
             problem = Problem(422, "The request is not valid", "; ".join(fields))
         case HTTPException():
             problem = Problem(error.status_code, str(error.detail))
         case sqlite3.OperationalError():
             detail = f"{error}. Check that its disk has space and can be written to."
             problem = Problem(507, "The project file cannot be written", detail)
-        case sqlite3.DatabaseError() if not isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        case sqlite3.DatabaseError() if not isinstance(
+            error, sqlite3.IntegrityError | sqlite3.ProgrammingError
+        ):
             detail = f"{error}. Stop the studio and restore the project file from a backup."
             problem = Problem(507, "The project file is damaged", detail)
         case _:
@@ -107,5 +129,12 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 
 # Starlette prints the traceback of errors that are handled as an Exception, and of no others.
-ERRORS = (Problem, FinegoldError, RequestValidationError, HTTPException, sqlite3.DatabaseError, Exception)
+ERRORS = (
+    Problem,
+    FinegoldError,
+    RequestValidationError,
+    HTTPException,
+    sqlite3.DatabaseError,
+    Exception,
+)
 HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(ERRORS, handle_error)

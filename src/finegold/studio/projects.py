@@ -32,8 +32,20 @@ from finegold.votes.sample import write_with_texts
 
 router = APIRouter(tags=["projects"])
 
-SEEN_BLINDLY = ("n_tasks", "n_votes", "n_annotators", "n_classes", "gold", "judged")  # facts of a fit
-KINDS = {"judge": "judged", "skip": "skipped", "send_back": "sent_back", "check": "checked"}  # actions and their counts
+SEEN_BLINDLY = (
+    "n_tasks",
+    "n_votes",
+    "n_annotators",
+    "n_classes",
+    "gold",
+    "judged",
+)  # facts of a fit
+KINDS = {
+    "judge": "judged",
+    "skip": "skipped",
+    "send_back": "sent_back",
+    "check": "checked",
+}  # actions and their counts
 
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -42,7 +54,9 @@ class Fit(BaseModel):
     id: int
     method: str
     settings: dict[str, Any]
-    state: str = Field(description="queued, running, done, failed, cancelled, interrupted or replaced (by a newer fit)")
+    state: str = Field(
+        description="queued, running, done, failed, cancelled, interrupted or replaced (by a newer fit)"
+    )
     started: str
     message: str
     facts: dict[str, Any] | None
@@ -55,7 +69,9 @@ class Project(BaseModel):
     version: int
     file: str | None
     reading: dict[str, Any] | None
-    options: list[str] | None = Field(description="The labels that votes are sets of; a task asks about one of them.")
+    options: list[str] | None = Field(
+        description="The labels that votes are sets of; a task asks about one of them."
+    )
     base: int | None
     shown: int | None
     fits: list[Fit]
@@ -63,11 +79,17 @@ class Project(BaseModel):
     template: str = Field(description="How a task is shown; blank: all its columns.")
     remote: bool = Field(description="Whether images and sounds are loaded from other servers.")
     n_gold: int
-    predictions: list[PredictionsFile] = Field(description="Of models; every fit combines them with the votes.")
+    predictions: list[PredictionsFile] = Field(
+        description="Of models; every fit combines them with the votes."
+    )
     n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
-    crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
+    crashed: bool = Field(
+        description="Whether reading the file crashed the studio; it is read again only on request."
+    )
     failure: str | None = Field(description="Why the file could not be read the last time.")
-    damaged: bool = Field(description="Whether opening the result crashed the studio; it is opened only on request.")
+    damaged: bool = Field(
+        description="Whether opening the result crashed the studio; it is opened only on request."
+    )
     job: JobState | None
 
 
@@ -86,17 +108,27 @@ class Folder(BaseModel):
 
 class New(BaseModel, extra="forbid"):
     name: Title | None = None
-    file: str | None = Field(default=None, max_length=1000, description="A file in the folder; none if you post votes.")
+    file: str | None = Field(
+        default=None, max_length=1000, description="A file in the folder; none if you post votes."
+    )
 
 
 class Change(BaseModel, extra="forbid"):
     """What is not given stays as it is."""
 
     name: Title | None = None
-    blind: bool | None = Field(default=None, description="Hide the votes and the label of a task until it is judged.")
-    template: str | None = Field(None, max_length=10_000, description="How a task is shown with {columns}; blank: all.")
-    remote: bool | None = Field(default=None, description="Load images and sounds of the tasks from other servers.")
-    version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
+    blind: bool | None = Field(
+        default=None, description="Hide the votes and the label of a task until it is judged."
+    )
+    template: str | None = Field(
+        None, max_length=10_000, description="How a task is shown with {columns}; blank: all."
+    )
+    remote: bool | None = Field(
+        default=None, description="Load images and sounds of the tasks from other servers."
+    )
+    version: int | None = Field(
+        default=None, description="Refused (409) if the project has changed since."
+    )
 
 
 @router.get("/me")
@@ -110,7 +142,9 @@ def me(request: Request) -> Me:
 def folder(request: Request, services: ServicesDep) -> Folder:
     """Return the data files of the folder and the path of the project file; reviewers see no files."""
     files, is_owner = services.files, visitor_of(request).name == OWNER
-    names = [path.name for path in files.folder.iterdir() if path.name[0] != "."] if is_owner else []
+    names = (
+        [path.name for path in files.folder.iterdir() if path.name[0] != "."] if is_owner else []
+    )
     return Folder(
         folder=str(files.folder),
         project_file=str(services.store.path),
@@ -123,15 +157,25 @@ def folder(request: Request, services: ServicesDep) -> Folder:
 @router.get("/projects")
 def list_projects(request: Request, services: ServicesDep) -> list[Project]:
     """Return all projects that you may see, the newest first."""
-    visitor, rows = visitor_of(request), services.store.rows("SELECT id FROM project ORDER BY id DESC")
-    return [describe(services, row["id"], visitor) for row in rows if visitor.project in (None, row["id"])]
+    visitor, rows = (
+        visitor_of(request),
+        services.store.rows("SELECT id FROM project ORDER BY id DESC"),
+    )
+    return [
+        describe(services, row["id"], visitor)
+        for row in rows
+        if visitor.project in (None, row["id"])
+    ]
 
 
 @router.post("/projects", status_code=201)
 def new_project(new: New, services: ServicesDep) -> Project:
     """Create a project from a file in the folder, or an empty one for posted votes."""
     file = None if new.file is None else services.files.resolve(new.file).name
-    return describe(services, create_project(services, new.name or file or "Posted votes", file=file, place=new.file))
+    return describe(
+        services,
+        create_project(services, new.name or file or "Posted votes", file=file, place=new.file),
+    )
 
 
 def create_project(services: Services, name: str, **columns: Any) -> int:
@@ -155,7 +199,9 @@ def upload(name: FileName, path: Received, services: ServicesDep) -> Project:
 def open_sample(services: ServicesDep) -> Project:
     """Create a project of the sample: two LLM judges and two people compare the answers to 300 instructions."""
     kept = services.files.keep(write_with_texts, ".csv")
-    return describe(services, create_project(services, "sample.csv", file="sample.csv", upload=kept))
+    return describe(
+        services, create_project(services, "sample.csv", file="sample.csv", upload=kept)
+    )
 
 
 @router.get("/projects/{project}")
@@ -206,10 +252,17 @@ async def events(project: ProjectId, request: Request, services: ServicesDep) ->
     return StreamingResponse(updates(), media_type="text/event-stream")
 
 
-def fits_of(store: Store, project: int, condition: str = "state != 'replaced'", *values: Any) -> list[Fit]:
+def fits_of(
+    store: Store, project: int, condition: str = "state != 'replaced'", *values: Any
+) -> list[Fit]:
     """Return the fits of a project, by default all except those that a newer fit replaced."""
-    rows = store.rows(f"SELECT * FROM fit WHERE project = ? AND {condition} ORDER BY id", project, *values)
-    return [Fit(**row | {name: json.loads(row[name] or "null") for name in ("settings", "facts")}) for row in rows]
+    rows = store.rows(
+        f"SELECT * FROM fit WHERE project = ? AND {condition} ORDER BY id", project, *values
+    )
+    return [
+        Fit(**row | {name: json.loads(row[name] or "null") for name in ("settings", "facts")})
+        for row in rows
+    ]
 
 
 def count_waiting(store: Store, project: int) -> int:
@@ -219,7 +272,9 @@ def count_waiting(store: Store, project: int) -> int:
 
 def describe(services: Services, project: int, visitor: Visitor | None = None) -> Project:
     """Return a project, without what would tell a visitor who judges blindly about votes and labels."""
-    job = services.jobs.latest.get(project)  # before the database, which is changed before the state of a job
+    job = services.jobs.latest.get(
+        project
+    )  # before the database, which is changed before the state of a job
     state = None if job is None else job.model_copy()
     with services.store.lock:
         store, row = services.store, services.store.project(project)
@@ -239,7 +294,9 @@ def describe(services: Services, project: int, visitor: Visitor | None = None) -
     if visitor is not None and visitor.name != OWNER and shown.blind:
         for fit in shown.fits:
             fit.message = ""
-            fit.facts = fit.facts and {name: fit.facts[name] for name in SEEN_BLINDLY if name in fit.facts}
+            fit.facts = fit.facts and {
+                name: fit.facts[name] for name in SEEN_BLINDLY if name in fit.facts
+            }
         if shown.job is not None:  # its message may name labels that changed
             shown.job.warnings, shown.job.message, shown.job.repair = [], "", None
         shown.failure, shown.predictions = None, []
@@ -248,7 +305,9 @@ def describe(services: Services, project: int, visitor: Visitor | None = None) -
 
 class Person(BaseModel):
     name: str = Field(description="Blank: the owner, without a name.")
-    invited: str | None = Field(description="When a link was made on the page; null: there is none, or it was revoked.")
+    invited: str | None = Field(
+        description="When a link was made on the page; null: there is none, or it was revoked."
+    )
     judged: int
     skipped: int
     sent_back: int
@@ -262,7 +321,9 @@ class Invited(BaseModel, extra="forbid"):
 
 class Invitation(BaseModel):
     name: str
-    token: str = Field(description="It is shown once: the address of the studio followed by /?token= and this.")
+    token: str = Field(
+        description="It is shown once: the address of the studio followed by /?token= and this."
+    )
 
 
 def find_visitor(store: Store, session: str) -> Visitor | None:
@@ -304,7 +365,11 @@ def invite(project: ProjectId, who: Invited, store: StoreDep) -> Invitation:
     with store.changing(project):
         known = store.row("SELECT project FROM person WHERE name = ?", name)
         if known is not None and known["project"] != project:
-            raise Problem(409, "The name is taken", "Another project has a reviewer of this name; add something to it.")
+            raise Problem(
+                409,
+                "The name is taken",
+                "Another project has a reviewer of this name; add something to it.",
+            )
         store.insert("person", name=name, project=project, session=session_of(token), at=now())
     return Invitation(name=name, token=token)
 

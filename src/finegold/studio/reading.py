@@ -43,7 +43,12 @@ from finegold.options import options_of
 from finegold.studio.problems import rename_files, words_of
 from finegold.votes.annotations import Annotations
 
-JUDGE_EXPORTS = ("mt-bench", "judgebench", "arena", "alpaca-eval")  # exports whose records are verdicts on pairs
+JUDGE_EXPORTS = (
+    "mt-bench",
+    "judgebench",
+    "arena",
+    "alpaca-eval",
+)  # exports whose records are verdicts on pairs
 JUDGES = ("judge", "evaluator", "grader", "llm")  # how names of columns of LLM judges begin
 VERDICTS = ("verdict", "judg", "decision", "raw")
 SHOWN_ROWS = 12
@@ -53,9 +58,17 @@ LEAST_NEAR, LONG_NAME = 5, 10  # letters of names that may be misspelled: by one
 PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 OPTIONS = options_of(ReadOptions, "studio")
-DIALECT = [name for name, option in OPTIONS.items() if option.group == TEXT]  # options of text files
-JUDGE_OPTIONS = [name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")]  # of other fields
-DEFAULTS = {field.name: field.default for declared in (ReadOptions, LogReading) for field in fields(declared)}
+DIALECT = [
+    name for name, option in OPTIONS.items() if option.group == TEXT
+]  # options of text files
+JUDGE_OPTIONS = [
+    name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")
+]  # of other fields
+DEFAULTS = {
+    field.name: field.default
+    for declared in (ReadOptions, LogReading)
+    for field in fields(declared)
+}
 
 
 def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
@@ -68,12 +81,19 @@ def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
         if option.kind in ("flag", "switch"):
             kind: Any = bool if option.kind == "flag" else bool | None
         elif option.kind == "number":
-            kind, limits = int if default is not None else int | None, {"ge": option.low, "le": option.high}
+            kind, limits = (
+                int if default is not None else int | None,
+                {"ge": option.low, "le": option.high},
+            )
             default = None if default is None else int(default)
         elif option.kind == "choice":
-            kind = Literal[option.choices] if default is not None else Literal[option.choices] | None
+            kind = (
+                Literal[option.choices] if default is not None else Literal[option.choices] | None
+            )
         else:  # a table of two columns comes as JSON
-            kind = {"list": list[str] | None, "path": dict[str, str] | None}.get(option.kind, str | None)
+            kind = {"list": list[str] | None, "path": dict[str, str] | None}.get(
+                option.kind, str | None
+            )
             limits, default = {"max_length": MAX_LENGTH}, None
         declared[name] = (kind, Field(default=default, description=option.help, **limits))
     return create_model("Declared", __base__=base, **declared)
@@ -100,16 +120,24 @@ class Reading(_model_of([name for name in OPTIONS if name not in Layout.model_fi
         default="long",
         description="Whether a row is a vote, a task (wide), an annotator (transposed) or a call of an LLM judge.",
     )
-    judges: JudgeColumns | None = Field(default=None, description="How to read a log of LLM judges.")
-    columns: list[str] | None = Field(default=None, description="The columns with votes in a wide or transposed table.")
+    judges: JudgeColumns | None = Field(
+        default=None, description="How to read a log of LLM judges."
+    )
+    columns: list[str] | None = Field(
+        default=None, description="The columns with votes in a wide or transposed table."
+    )
     gold: str | None = Field(default=None, description="A column with known truths.")
-    gold_marks: bool = Field(default=False, description="Whether to use the gold marks of an export.")
+    gold_marks: bool = Field(
+        default=False, description="Whether to use the gold marks of an export."
+    )
 
 
 def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return options of Python as choices of the form; None if the form does not have them."""
     choices: dict[str, Any] = dict(options)
-    choices |= {name: [*map(str, each)] for name, each in options.items() if isinstance(each, list | tuple)}
+    choices |= {
+        name: [*map(str, each)] for name, each in options.items() if isinstance(each, list | tuple)
+    }
     if "wide" in choices:
         choices["shape"] = "wide" if choices.pop("wide") else "long"
         choices["columns"] = choices.pop("annotator", None)
@@ -119,15 +147,21 @@ def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
         choices["columns"] = choices["columns"].split(",")
     if not choices.keys() <= Reading.model_fields.keys():
         return None
-    left_out = {name: Reading.model_fields[name].default for name, value in choices.items() if value is None}
+    left_out = {
+        name: Reading.model_fields[name].default for name, value in choices.items() if value is None
+    }
     with suppress(ValidationError):
-        valid: dict[str, Any] = Reading.model_validate(choices | left_out).model_dump(include=choices.keys())
+        valid: dict[str, Any] = Reading.model_validate(choices | left_out).model_dump(
+            include=choices.keys()
+        )
         return valid
     return None
 
 
 def title_of(option: str) -> str:
-    return {"alias": "Spellings", "header": "Names of the columns"}.get(option) or option.replace("_", " ").capitalize()
+    return {"alias": "Spellings", "header": "Names of the columns"}.get(option) or option.replace(
+        "_", " "
+    ).capitalize()
 
 
 def advice_on(remedies: Iterable[Remedy]) -> list[dict[str, Any]]:
@@ -166,29 +200,57 @@ class Preview(BaseModel):
     guess: Reading
     open: list[str] = Field(description="The roles for which no column was found.")
     questions: list[Question] = []
-    includes: list[str] = Field(default=[], description="What can be included: predictions, rejected, ...")
-    writes_back: bool = Field(default=False, description="Whether labels can be exported for this tool.")
-    is_judge_log: bool = Field(default=False, description="Whether this can be read as a log of LLM judges.")
+    includes: list[str] = Field(
+        default=[], description="What can be included: predictions, rejected, ..."
+    )
+    writes_back: bool = Field(
+        default=False, description="Whether labels can be exported for this tool."
+    )
+    is_judge_log: bool = Field(
+        default=False, description="Whether this can be read as a log of LLM judges."
+    )
     has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
-    sheets: list[str] = Field(default=[], description="The sheets of a workbook that are not empty.")
-    problem: str | None = Field(default=None, description="Why no rows can be shown, until another layout is chosen.")
-    repair: dict[str, Any] | None = Field(default=None, description="A choice that would repair the problem.")
+    sheets: list[str] = Field(
+        default=[], description="The sheets of a workbook that are not empty."
+    )
+    problem: str | None = Field(
+        default=None, description="Why no rows can be shown, until another layout is chosen."
+    )
+    repair: dict[str, Any] | None = Field(
+        default=None, description="A choice that would repair the problem."
+    )
 
 
 def preview(path: Path, layout: Layout) -> Preview:
     """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
     source, sheets = Source(path.name, path), list[str]()
     with suppress(InputError, OSError):
-        sheets = read_workbook("find_sheets", source.name, source.data).facts["sheets"] if is_workbook(source) else []
+        sheets = (
+            read_workbook("find_sheets", source.name, source.data).facts["sheets"]
+            if is_workbook(source)
+            else []
+        )
     try:
         sources = find_sources(path, layout)
         export = find_tool(sources, layout)
-        seen = _preview_table(path, sources) if export is None else _preview_export(path.name, export, sources[0])
+        seen = (
+            _preview_table(path, sources)
+            if export is None
+            else _preview_export(path.name, export, sources[0])
+        )
     except InputError as error:
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
         seen = {"problem": words_of(error), "repair": choices_that_repair(error)}
-    guess = seen.pop("guess", Reading()).model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
-    nothing: dict[str, Any] = {"format": "", "is_export": False, "columns": [], "rows": [], "open": []}
+    guess = seen.pop("guess", Reading()).model_copy(
+        update=layout.model_dump(include=set(Layout.model_fields))
+    )
+    nothing: dict[str, Any] = {
+        "format": "",
+        "is_export": False,
+        "columns": [],
+        "rows": [],
+        "open": [],
+    }
     return Preview(file=path.name, guess=guess, sheets=sheets, **nothing | seen)
 
 
@@ -198,7 +260,9 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
     if layout.sheet is not None:  # its name is never part of a path
         check_source(sources[0])
         if not is_workbook(sources[0]):
-            raise InputError("it is not a workbook, so it has no sheets; leave the sheet out", str(path))
+            raise InputError(
+                "it is not a workbook, so it has no sheets; leave the sheet out", str(path)
+            )
         sources = [sheet_text(sources[0], layout.sheet)]
     written: list[Source] = with_dialect(sources, layout.encoding, layout.separator, layout.header)
     return written
@@ -220,15 +284,30 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
         guess = Reading(shape="judges", **log)
     elif shape is not None and not shape.doubt:
         rows_are, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
-        guess = Reading.model_validate({"shape": rows_are, names: shape.ids, "columns": shape.votes})
+        guess = Reading.model_validate(
+            {"shape": rows_are, names: shape.ids, "columns": shape.votes}
+        )
     else:
         roles: dict[str, Any] = {}
         for role in (TASK, ANNOTATOR, LABEL):
             free = [column for column in columns if column not in roles.values()]
             roles[role.name] = next(iter(candidates(free, role)), None)
-        guess, unknown = Reading(**roles), [name for name, column in roles.items() if column is None]
-    kind = "Excel sheet" if is_workbook(Source(path.name, path)) else f"{opened.sources[0].format.upper()} table"
-    preview = {"format": kind, "columns": columns, "rows": _texts(head), "guess": guess, "open": unknown}
+        guess, unknown = (
+            Reading(**roles),
+            [name for name, column in roles.items() if column is None],
+        )
+    kind = (
+        "Excel sheet"
+        if is_workbook(Source(path.name, path))
+        else f"{opened.sources[0].format.upper()} table"
+    )
+    preview = {
+        "format": kind,
+        "columns": columns,
+        "rows": _texts(head),
+        "guess": guess,
+        "open": unknown,
+    }
     return preview | {"is_judge_log": log is not None}
 
 
@@ -240,7 +319,12 @@ def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, s
         """Return whether a few letters were inserted, left out, replaced or swapped with the next."""
         while a and a[0] == b[:1]:
             a, b = a[1:], b[1:]
-        edits = [(a[1:], b), (a, b[1:]), (a[1:], b[1:]), *([(a[2:], b[2:])] if a[:2] == b[1::-1] else [])]
+        edits = [
+            (a[1:], b),
+            (a, b[1:]),
+            (a[1:], b[1:]),
+            *([(a[2:], b[2:])] if a[:2] == b[1::-1] else []),
+        ]
         return a == b or (most > 0 and any(is_near(*rest, most - 1) for rest in edits))
 
     def may_be(label: str, name: str) -> bool:
@@ -264,13 +348,23 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
             problem = "no judge gives the same answer in both orders to any item, so there is nothing to label by"
             raise InputError(problem)
         left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
-        return replace(answers, counts=replace(answers.counts, rows=log.n_verdicts, left_out=left_out))
-    given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)  # sources have their dialect
+        return replace(
+            answers, counts=replace(answers.counts, rows=log.n_verdicts, left_out=left_out)
+        )
+    given = options.model_dump(
+        include=OPTIONS.keys() - set(DIALECT), exclude_none=True
+    )  # sources have their dialect
     if options.shape == "wide":
         given |= {"wide": True, "annotator": options.columns, "label": None}
     elif options.shape == "transposed":
         given |= {"format": TRANSPOSED, "task": options.columns, "label": None}
-    gold = GoldColumn(options.gold) if options.gold is not None else True if options.gold_marks else None
+    gold = (
+        GoldColumn(options.gold)
+        if options.gold is not None
+        else True
+        if options.gold_marks
+        else None
+    )
     return read(find_sources(path, options), watch=watch, gold=gold, **given)
 
 
@@ -279,7 +373,9 @@ def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")
-    shown: list[str] = [name for name in ("task", "annotator", "label", "question") if name in votes.columns]
+    shown: list[str] = [
+        name for name in ("task", "annotator", "label", "question") if name in votes.columns
+    ]
     questions = []
     if "question" in shown:  # the one with the most votes first
         counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
@@ -301,7 +397,10 @@ def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:
-    return [[None if value is None else str(value)[:SHOWN_CHARACTERS] for value in row] for row in head.iter_rows()]
+    return [
+        [None if value is None else str(value)[:SHOWN_CHARACTERS] for value in row]
+        for row in head.iter_rows()
+    ]
 
 
 def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
@@ -312,7 +411,9 @@ def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     except InputError:
         return None
     # Without orders or systems, the names of columns must say that these are verdicts of LLM judges.
-    is_call = bare_name(chosen["verdict"]).startswith(VERDICTS) or bool({"cost", "error"} & chosen.keys())
+    is_call = bare_name(chosen["verdict"]).startswith(VERDICTS) or bool(
+        {"cost", "error"} & chosen.keys()
+    )
     is_judged = is_call and bare_name(chosen["judge"]).startswith(JUDGES)
     if not log.system_names and (log.first < 0).all() and not is_judged:
         return None
@@ -321,5 +422,10 @@ def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
 
 def read_log(path: Path, options: Reading) -> JudgeLog:
     more = options.judges or JudgeColumns()
-    named = {"item": options.task, "judge": options.annotator, "verdict": options.label, "gold": options.gold}
+    named = {
+        "item": options.task,
+        "judge": options.annotator,
+        "verdict": options.label,
+        "gold": options.gold,
+    }
     return read_judge_log(str(path), **named, **more.model_dump())

@@ -39,10 +39,16 @@ class Model(BaseModel):
     model: str
     n_tasks: int = Field(description="Number of its predictions of tasks with votes.")
     n_tasks_without_votes: int
-    weight: float = Field(description="1: its probabilities are calibrated; less: overconfident; 0: it is ignored.")
+    weight: float = Field(
+        description="1: its probabilities are calibrated; less: overconfident; 0: it is ignored."
+    )
     accuracy: float = Field(description="Expected share of right predictions.")
-    confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
-    accuracy_low: float = Field(description="By known truths, or by votes where they agree with the model.")
+    confidence: float = Field(
+        description="Mean probability of the predicted class, as the model gives it."
+    )
+    accuracy_low: float = Field(
+        description="By known truths, or by votes where they agree with the model."
+    )
     accuracy_high: float
 
 
@@ -52,17 +58,28 @@ class Overview(BaseModel):
     method: str
     classes: list[str]
     quality: Quality
-    doubts: dict[str, int] = Field(description="Numbers of tasks: contested, tied, flipped and any of these.")
+    doubts: dict[str, int] = Field(
+        description="Numbers of tasks: contested, tied, flipped and any of these."
+    )
     models: list[Model] = Field(description="Those whose predictions were combined with the votes.")
-    n_predicted: int = Field(description="Number of tasks that were labelled from predictions only.")
+    n_predicted: int = Field(
+        description="Number of tasks that were labelled from predictions only."
+    )
 
 
 @router.get("/projects/{project}/results")
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
     doubts, combined, summary = shown.doubts, shown.result.combined, shown.view(quality)
-    headline, sentences = _for_pages(summary.headline), [_for_pages(each) for each in summary.sentences]
-    measured = services.store.row("SELECT fit FROM audit WHERE project = ? ORDER BY id DESC", project)
-    is_current = measured is not None and measured["fit"] == services.store.project(project)["shown"]
+    headline, sentences = (
+        _for_pages(summary.headline),
+        [_for_pages(each) for each in summary.sentences],
+    )
+    measured = services.store.row(
+        "SELECT fit FROM audit WHERE project = ? ORDER BY id DESC", project
+    )
+    is_current = (
+        measured is not None and measured["fit"] == services.store.project(project)["shown"]
+    )
     audit = get_audit(project, services) if is_current else None  # others would load another result
     if audit is not None and audit.certificate is not None and audit.done >= audit.n:
         # What was measured replaces what is expected.
@@ -73,7 +90,10 @@ def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overvie
         method=shown.result.method,
         classes=shown.class_texts,
         quality=replace(summary, headline=headline, sentences=sentences),
-        doubts={name: int(getattr(doubts, name).sum()) for name in ("contested", "tied", "flipped", "any")},
+        doubts={
+            name: int(getattr(doubts, name).sum())
+            for name in ("contested", "tied", "flipped", "any")
+        },
         models=[Model(**record._asdict()) for record in combined.records] if combined else [],
         n_predicted=len(combined.posterior) if combined else 0,
     )
@@ -121,7 +141,9 @@ class Ask(BaseModel):
     label: str = Field(description="So far.")
     confidence: float
     n_votes: int
-    gain: float = Field(description="Expected increase of the probability that the label is right, from one more vote.")
+    gain: float = Field(
+        description="Expected increase of the probability that the label is right, from one more vote."
+    )
 
 
 class Advice(BaseModel):
@@ -131,14 +153,18 @@ class Advice(BaseModel):
 
 
 class Planned(BaseModel):
-    ask: list[Ask] = Field(description="Tasks that need one more vote, the largest expected gain first.")
+    ask: list[Ask] = Field(
+        description="Tasks that need one more vote, the largest expected gain first."
+    )
     n_open: int = Field(description="Number of tasks for which one more vote can still help.")
     n_safe: int
     annotators: list[Advice]
 
 
 @router.get("/projects/{project}/plan")
-def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Planned:
+def planned(
+    project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100
+) -> Planned:
     """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `finegold next` does."""
     advice, result = shown.view(the_plan), shown.labelled
     return Planned(
@@ -155,7 +181,11 @@ def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1,
         n_open=len(advice.ask),
         n_safe=int(advice.safe.sum()),
         annotators=[
-            Advice(annotator=texts(result.annotator_names, [each.annotator])[0], advice=each.action, why=each.why)
+            Advice(
+                annotator=texts(result.annotator_names, [each.annotator])[0],
+                advice=each.action,
+                why=each.why,
+            )
             for each in advice.advice
         ],
     )
@@ -174,7 +204,9 @@ def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
     row, kept = services.store.project(project), services.judge_views
     options = Reading.model_validate(row["reading"] or {})
     if options.shape != "judges":
-        detail = "If its rows are calls of LLM judges, say so under Votes, then read the file again."
+        detail = (
+            "If its rows are calls of LLM judges, say so under Votes, then read the file again."
+        )
         raise Problem(409, "This project is not a log of LLM judges", detail)
     key = (project, row["version"])
     with services.judge_lock:  # two tabs that open the view at the same time compute it once
@@ -183,7 +215,8 @@ def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
                 log = read_log(path, options)
             # Truths that people gave in the studio override those of the log.
             item, label = (
-                {text_of(name): code for code, name in enumerate(names)} for names in (log.item_names, log.class_names)
+                {text_of(name): code for code, name in enumerate(names)}
+                for names in (log.item_names, log.class_names)
             )
             gold = log.gold.copy()
             for task, truth in truths_of(services.store, project).items():
@@ -201,10 +234,14 @@ def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]
     from finegold.report.charts import judge_charts
 
     drawn = judge_charts(judges_view(project, services))
-    return {name: Chart.model_validate(chart, from_attributes=True) for name, chart in drawn.items()}
+    return {
+        name: Chart.model_validate(chart, from_attributes=True) for name, chart in drawn.items()
+    }
 
 
-@router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
+@router.get(
+    "/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}}
+)
 def charts_script() -> Response:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
     from finegold.report.images import bundle
@@ -215,7 +252,11 @@ def charts_script() -> Response:
 def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
     """Summarise a result, and what changed since the result shown before if both have the same votes."""
     result, doubts = browser.result, browser.doubts
-    bound, votes, hygiene = result.steps[-1].bound, browser.votes.votes_per_class, browser.votes.hygiene
+    bound, votes, hygiene = (
+        result.steps[-1].bound,
+        browser.votes.votes_per_class,
+        browser.votes.hygiene,
+    )
     # The classes with the most votes, and rare ones that look like misspelled ones.
     most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES].tolist()
     counted: list[list[Any]] = [[str(browser.classes[code]), int(votes[code])] for code in most]
@@ -224,7 +265,12 @@ def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, 
         others = [other for other, more in counted if more >= OFTEN * n and other not in near]
         near |= near_spellings([name], others)
     findings = [
-        {"kind": each.kind, "text": each.text, "groups": each.groups, "advice": advice_on(each.remedies)}
+        {
+            "kind": each.kind,
+            "text": each.text,
+            "groups": each.groups,
+            "advice": advice_on(each.remedies),
+        }
         for each in hygiene.findings
     ]
     return {
@@ -236,7 +282,10 @@ def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, 
         "mean_confidence": float(result.confidence.mean()),
         **{name: int(getattr(doubts, name).sum()) for name in ("tied", "flipped", "contested")},
         "gold": int((result.gold != MISSING).sum()),
-        **{name: getattr(result, name) for name in ("iterations", "converged", "stopped", "seconds")},
+        **{
+            name: getattr(result, name)
+            for name in ("iterations", "converged", "stopped", "seconds")
+        },
         "bound": bound if math.isfinite(bound) else None,
         "notes": list(result.notes),
         "counts": asdict(result.counts),
@@ -257,7 +306,12 @@ def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:
         "beyond_gold": int(np.count_nonzero(~judged[changed])),
         "confidence_before": float(then.confidence.mean()),
         "examples": [
-            {"task": code, "name": name, "before": int(then.label_codes[code]), "after": int(now.label_codes[code])}
+            {
+                "task": code,
+                "name": name,
+                "before": int(then.label_codes[code]),
+                "after": int(now.label_codes[code]),
+            }
             for code, name in zip(shown, texts(browser.labelled.task_names, shown), strict=True)
         ],
     }

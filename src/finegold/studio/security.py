@@ -35,8 +35,12 @@ CODE_SECONDS = 300  # within which the browser must open the page
 OWNER = ""  # the person who started the studio
 MAX_REVIEWER_LENGTH = 100
 # What reviewers may change, and what they may read of a project that is judged blindly.
-REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note|audit/(answers|undo))")
-READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|audit/next|reviewers|fields|media|tasks/\d+(/content)?))?")
+REVIEWERS_CHANGE = re.compile(
+    r"/api/projects/\d+/(gold|skip|send_back|undo|note|audit/(answers|undo))"
+)
+READ_BLINDLY = re.compile(
+    r"/api/projects/\d+(/(events|next|audit/next|reviewers|fields|media|tasks/\d+(/content)?))?"
+)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
@@ -109,11 +113,17 @@ class Rules:
 
     def token_of(self, reviewer: str) -> str:
         """Return a reviewer's token. It is derived from the owner's, so it stays valid as long as that one."""
-        return hmac.new(self.token.encode(), b"finegold studio reviewer " + reviewer.encode(), "sha256").hexdigest()
+        return hmac.new(
+            self.token.encode(), b"finegold studio reviewer " + reviewer.encode(), "sha256"
+        ).hexdigest()
 
     def knows_host(self, header: str) -> bool:
         """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
-        name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
+        name, _, port = (
+            header.rpartition(":")
+            if not header.endswith("]") and ":" in header
+            else (header, "", "80")
+        )
         name = name.strip("[]").lower()
         if not name:
             return False
@@ -135,10 +145,14 @@ def session_of(token: str) -> str:
 class Guard:
     """The outermost ASGI middleware of the application."""
 
-    def __init__(self, app: ASGIApp, rules: Rules, invited: Callable[[str], Visitor | None]) -> None:
+    def __init__(
+        self, app: ASGIApp, rules: Rules, invited: Callable[[str], Visitor | None]
+    ) -> None:
         """`invited` returns the person who was invited on the page and has this session."""
         self.app, self.rules, self.invited = app, rules, invited
-        self.cookie = f"finegold_studio_{rules.port}"  # browsers share cookies between the ports of a host
+        self.cookie = (
+            f"finegold_studio_{rules.port}"  # browsers share cookies between the ports of a host
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -166,7 +180,11 @@ class Guard:
 
         try:
             if not rules.knows_host(headers.get("host", "")):
-                raise Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
+                raise Problem(
+                    403,
+                    "This address is not the studio's",
+                    "Open the address that the studio printed.",
+                )
             newcomer = self._logs_in(scope)
             visitor = newcomer or self._logged_in(headers)
             self._check(scope, headers, visitor)
@@ -179,7 +197,11 @@ class Guard:
         # The session cookie, which scripts and other sites cannot use, is set while the browser goes to the first page.
         cookie = f"{self.cookie}={newcomer.session}; Path=/; HttpOnly; SameSite=Strict"
         page = rules.first_page if newcomer.project is None else f"/#/p/{newcomer.project}"
-        redirect = [(b"location", page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+        redirect = [
+            (b"location", page.encode()),
+            (b"set-cookie", cookie.encode()),
+            (b"content-length", b"0"),
+        ]
         await send_with_headers({"type": "http.response.start", "status": 303, "headers": redirect})
         await send_with_headers({"type": "http.response.body", "body": b""})
 
@@ -206,21 +228,33 @@ class Guard:
     def _known(self, session: str) -> Visitor | None:
         """Return whose session it is, in a time that does not depend on which secret fits."""
         known = {session_of(token): person for token, person in self.rules.tokens.items()}
-        fitting = [who for own, who in known.items() if secrets.compare_digest(session.encode(), own.encode())]
+        fitting = [
+            who
+            for own, who in known.items()
+            if secrets.compare_digest(session.encode(), own.encode())
+        ]
         return Visitor(fitting[0], session) if fitting else self.invited(session)
 
     def _check(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> None:
         """Refuse a request without a token, of another site, that only the owner may send, or that is too large."""
         if visitor is None:
-            raise Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
+            raise Problem(
+                401, "The token is missing or wrong", "Open the address that the studio printed."
+            )
         if scope["method"] not in SAFE_METHODS:
             # Browsers send the origin of a page; other programs do not.
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
             is_own_page = origin is None or origin.partition("://")[2] == headers.get("host")
             if not is_own_page or site not in (None, "same-origin", "none"):
-                raise Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
+                raise Problem(
+                    403, "Requests from other sites are refused", "Use the studio's own pages."
+                )
             if visitor.name != OWNER and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
-                raise Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
+                raise Problem(
+                    403,
+                    "Reviewers judge tasks",
+                    "Ask the owner of the studio to change anything else.",
+                )
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit():
             raise Problem(400, "Bad request", "The Content-Length header is not a number.")

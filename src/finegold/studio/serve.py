@@ -44,7 +44,9 @@ from finegold.system.files import write_bytes
 STATIC = Path(__file__).with_name("static")
 RESOURCES = (projects, votes, content, fits, results, tables, gold, exports, measure)
 # With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
-REMOTE_POLICY = POLICY.replace("img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *")
+REMOTE_POLICY = POLICY.replace(
+    "img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *"
+)
 NAME_OF = attrgetter("name")  # of a route, as its id in the schema
 ERRORS: dict[int | str, dict[str, object]] = {
     status: {"model": ProblemDetails, "description": words}
@@ -58,7 +60,10 @@ ERRORS: dict[int | str, dict[str, object]] = {
         422: "The request or the data are not valid; `detail` says what to do.",
     }.items()
 }
-ALL_INTERFACES = ("0.0.0.0", "::")  # listening on all interfaces; browsers cannot open these addresses
+ALL_INTERFACES = (
+    "0.0.0.0",
+    "::",
+)  # listening on all interfaces; browsers cannot open these addresses
 MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
 NAME = "Finegold Studio"
 COMMAND = (sys.executable, "-m", "finegold", "studio")
@@ -107,10 +112,14 @@ def _api_routes() -> list[BaseRoute]:
     """Return the routes of the API. All studios share them: building them takes a quarter of a second."""
     # The guard checks the token; here it is only documented.
     token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
-    api = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token), Depends(check_visitor)])
+    api = APIRouter(
+        prefix="/api", responses=ERRORS, dependencies=[Security(token), Depends(check_visitor)]
+    )
     for router in [*(resource.router for resource in RESOURCES), content.predictions_router]:
         api.include_router(router)
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=NAME_OF)
+    app = FastAPI(
+        openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=NAME_OF
+    )
     app.include_router(api)
     return app.router.routes
 
@@ -131,12 +140,18 @@ class Plan:
     @property
     def links(self) -> dict[str, str]:
         """The address that each person opens, by their name; the owner's is blank."""
-        return {person: f"{self.address}/?token={token}" for token, person in self.rules.tokens.items()}
+        return {
+            person: f"{self.address}/?token={token}" for token, person in self.rules.tokens.items()
+        }
 
     @property
     def address(self) -> str:
         name = socket.gethostname() if self.rules.host in ALL_INTERFACES else self.rules.host
-        return f"http://[{name}]:{self.rules.port}" if ":" in name else f"http://{name}:{self.rules.port}"
+        return (
+            f"http://[{name}]:{self.rules.port}"
+            if ":" in name
+            else f"http://{name}:{self.rules.port}"
+        )
 
 
 def plan(
@@ -158,7 +173,10 @@ def plan(
     where = Path(project).expanduser() if project is not None else folder / "finegold.studio"
     if project is None and path is not None:  # beside the data
         where = folder / f"{path.name.partition('.')[0] or 'votes'}.studio"
-    secret = use(token=Placeholder("TEXT"), text=f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess")
+    secret = use(
+        token=Placeholder("TEXT"),
+        text=f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess",
+    )
     if token is None and not is_loopback(public_name or host):
         raise InputError(
             f"{public_name or host} lets other computers reach the studio: anybody with the token can read and change "
@@ -168,12 +186,19 @@ def plan(
         )
     token = new_token() if token is None else token
     if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
-        raise InputError("the token is too short or has characters other than plain ones", remedies=[secret])
+        raise InputError(
+            "the token is too short or has characters other than plain ones", remedies=[secret]
+        )
     if not set(token).isdisjoint(' ";,\\&#+%'):
         problem = 'the token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold'
         raise InputError(problem, remedies=[secret])
     for name in reviewers:
-        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_REVIEWER_LENGTH:
+        if (
+            not name.strip()
+            or name != name.strip()
+            or not name.isprintable()
+            or len(name) > MAX_REVIEWER_LENGTH
+        ):
             expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces at the ends"
             remedy = use(reviewer=Placeholder("NAME"), text=f"with {expected}")
             raise InputError(f"the reviewer {name!r} has no valid name", remedies=[remedy])
@@ -182,8 +207,12 @@ def plan(
         raise InputError("two reviewers have the same name", remedies=[remedy])
     if not where.parent.is_dir():
         remedy = Remedy(text="create it first")
-        raise InputError(f"there is no folder {where.parent} for the project file", remedies=[remedy])
-    rules = Rules(token, host, _free_port(host, port), most_bytes, public_name, reviewers=tuple(reviewers))
+        raise InputError(
+            f"there is no folder {where.parent} for the project file", remedies=[remedy]
+        )
+    rules = Rules(
+        token, host, _free_port(host, port), most_bytes, public_name, reviewers=tuple(reviewers)
+    )
     return Plan(where.resolve(), folder, None if path is None else path.resolve().name, rules)
 
 
@@ -205,7 +234,12 @@ class Server(uvicorn.Server):
 
     def __init__(self, services: Services, rules: Rules) -> None:
         app = Guard(make_app(services), rules, partial(projects.find_visitor, services.store))
-        options: Any = {"host": rules.host, "port": rules.port, "server_header": False, "timeout_graceful_shutdown": 3}
+        options: Any = {
+            "host": rules.host,
+            "port": rules.port,
+            "server_header": False,
+            "timeout_graceful_shutdown": 3,
+        }
         options |= {"log_level": "warning", "access_log": False}  # addresses may contain the token
         super().__init__(uvicorn.Config(app, **options))
         self.services = services
@@ -220,11 +254,17 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
     try:
         rules = wanted.rules
         if wanted.file is not None:
-            known = services.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", wanted.file)
+            known = services.store.row(
+                "SELECT id FROM project WHERE place = ? ORDER BY id DESC", wanted.file
+            )
             new = {"file": wanted.file, "place": wanted.file}
-            project = known["id"] if known else projects.create_project(services, wanted.file, **new)
+            project = (
+                known["id"] if known else projects.create_project(services, wanted.file, **new)
+            )
             rules = replace(rules, first_page=f"/#/p/{project}")
-        threading.Thread(target=services.load_newest, name="finegold-studio-warm-up", daemon=True).start()
+        threading.Thread(
+            target=services.load_newest, name="finegold-studio-warm-up", daemon=True
+        ).start()
         server = Server(services, rules)
 
         def open_when_up() -> None:
@@ -252,21 +292,38 @@ def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys
 
     home, folder = home or Path.home(), folder.resolve()
     if "\n" in str(folder):
-        raise OutputError(f"{folder!s} has a line break in its name; start the studio in another folder")
+        raise OutputError(
+            f"{folder!s} has a line break in its name; start the studio in another folder"
+        )
     try:
         if platform == "win32":
             link = home / "Desktop" / f"{NAME}.lnk"
-            given = {"FINEGOLD_LINK": link, "FINEGOLD_PYTHON": COMMAND[0], "FINEGOLD_FOLDER": folder}
+            given = {
+                "FINEGOLD_LINK": link,
+                "FINEGOLD_PYTHON": COMMAND[0],
+                "FINEGOLD_FOLDER": folder,
+            }
             environment = os.environ | {name: str(value) for name, value in given.items()}
             command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
             subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
             return link
-        if platform == "darwin":  # an application that opens a terminal window, which ends the studio when it is closed
+        if (
+            platform == "darwin"
+        ):  # an application that opens a terminal window, which ends the studio when it is closed
             app = home / "Applications" / f"{NAME}.app"
-            values = {"CFBundleName": NAME, "CFBundleExecutable": "start", "CFBundleIdentifier": "finegold.studio"}
-            keys = "".join(f"<key>{key}</key><string>{value}</string>" for key, value in values.items())
+            values = {
+                "CFBundleName": NAME,
+                "CFBundleExecutable": "start",
+                "CFBundleIdentifier": "finegold.studio",
+            }
+            keys = "".join(
+                f"<key>{key}</key><string>{value}</string>" for key, value in values.items()
+            )
             head, programs = '<?xml version="1.0" encoding="UTF-8"?>\n', app / "Contents" / "MacOS"
-            _write(app / "Contents" / "Info.plist", f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n')
+            _write(
+                app / "Contents" / "Info.plist",
+                f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n',
+            )
             start = '#!/bin/sh\nexec open -a Terminal "$(dirname "$0")/studio.command"\n'
             _write(programs / "start", start, is_program=True)
             script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
@@ -275,7 +332,12 @@ def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys
         # A desktop entry for the menu, and one on the desktop if there is such a folder.
         start = " ".join(f'"{escape(part)}"' for part in COMMAND)
         lines = [
-            *("[Desktop Entry]", "Type=Application", f"Name={NAME}", "Comment=From votes to labels that you can trust"),
+            *(
+                "[Desktop Entry]",
+                "Type=Application",
+                f"Name={NAME}",
+                "Comment=From votes to labels that you can trust",
+            ),
             *(f"Exec={start}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;", ""),
         ]
         shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")

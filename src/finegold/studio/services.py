@@ -30,7 +30,9 @@ from finegold.studio.store import Store
 from finegold.studio.workspace import Browser, Workspace
 from finegold.votes.annotations import Annotations
 
-KEEP_ALIVE_SECONDS = 15.0  # without an event, after which a message is sent to detect closed connections
+KEEP_ALIVE_SECONDS = (
+    15.0  # without an event, after which a message is sent to detect closed connections
+)
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another
 SECONDS_BETWEEN_UPDATES = 0.1
 ACTIVE = ("queued", "running")  # states of jobs
@@ -88,11 +90,18 @@ class Holds:
 
     def by_others(self, project: int, reviewer: str) -> list[Any]:
         now, held = time.monotonic(), self._held.items()
-        return [task for (where, who), (task, end) in held if where == project and who != reviewer and now < end]
+        return [
+            task
+            for (where, who), (task, end) in held
+            if where == project and who != reviewer and now < end
+        ]
 
     def hold(self, project: int, reviewer: str, task: Any | None) -> None:
         """Hold this task for the reviewer instead of the one before; None: no task."""
-        self._held[project, reviewer] = (task, 0.0 if task is None else time.monotonic() + HOLD_SECONDS)
+        self._held[project, reviewer] = (
+            task,
+            0.0 if task is None else time.monotonic() + HOLD_SECONDS,
+        )
 
 
 class Cancelled(Exception):
@@ -111,7 +120,9 @@ class JobState(BaseModel):
     tolerance: float = 0.0
     steps: list[list[float | None]] = Field(default=[], description="iteration, change, bound")
     warnings: list[str] = []
-    repair: dict[str, Any] | None = Field(default=None, description="Choices of the reading that repair what failed.")
+    repair: dict[str, Any] | None = Field(
+        default=None, description="Choices of the reading that repair what failed."
+    )
     _project: int = PrivateAttr(default=0)
     _cancelled: threading.Event = PrivateAttr(default_factory=threading.Event)
 
@@ -121,7 +132,11 @@ class JobState(BaseModel):
 
     def add_step(self, step: Step) -> None:
         """Add a step. Drop those of earlier restarts, and every second one when there are too many for the chart."""
-        kept = [] if step.iteration == 1 else self.steps[:: 2 if len(self.steps) >= 2 * MAX_STEPS else 1]
+        kept = (
+            []
+            if step.iteration == 1
+            else self.steps[:: 2 if len(self.steps) >= 2 * MAX_STEPS else 1]
+        )
         figures = [value if math.isfinite(value) else None for value in (step.change, step.bound)]
         self.steps = [*kept, [step.iteration, *figures]]
         self.message = ""
@@ -136,7 +151,9 @@ class Jobs:
         self._queue: queue.Queue[tuple[JobState, Callable[[JobState], None]] | None] = queue.Queue()
         self.latest: dict[int, JobState] = {}  # by project
         self._last_update = 0.0
-        self._thread = threading.Thread(target=self._run_queue, name="finegold-studio-jobs", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_queue, name="finegold-studio-jobs", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -186,10 +203,17 @@ class Jobs:
                     state = "cancelled"
                 except (FinegoldError, Problem) as error:
                     job.repair, state = choices_that_repair(error), "failed"
-                    message = f"{error}. {error.detail}" if isinstance(error, Problem) else words_of(error)
+                    message = (
+                        f"{error}. {error.detail}"
+                        if isinstance(error, Problem)
+                        else words_of(error)
+                    )
                 except Exception as error:
                     traceback.print_exc()
-                    state, message = "failed", f"unexpected error ({type(error).__name__}: {error}); please report it"
+                    state, message = (
+                        "failed",
+                        f"unexpected error ({type(error).__name__}: {error}); please report it",
+                    )
             job.warnings = words
             self._set(job, state, message)
             self.notify(job._project)
@@ -199,10 +223,17 @@ class Jobs:
         with suppress(Problem):  # the project was deleted meanwhile
             if job.fit is not None and state != "done":  # a fit is done when its result is stored
                 with self.store.changing(job._project):
-                    self.store.run("UPDATE fit SET state = ?, message = ? WHERE id = ?", state, message, job.fit)
+                    self.store.run(
+                        "UPDATE fit SET state = ?, message = ? WHERE id = ?",
+                        state,
+                        message,
+                        job.fit,
+                    )
             elif job.kind == "read" and state == "failed":
                 with self.store.changing(job._project):
-                    self.store.run("UPDATE project SET failure = ? WHERE id = ?", message, job._project)
+                    self.store.run(
+                        "UPDATE project SET failure = ? WHERE id = ?", message, job._project
+                    )
         job.message, job.state = message, state
 
 
@@ -216,15 +247,22 @@ class Services:
         self.files = Files(folder, self.store, also=file)
         self.workspace = Workspace(self.store, self.files)
         self.jobs = Jobs(self.store, self.hub.notify)
-        self.judge_views: dict[tuple[int, int], dict[str, Any]] = {}  # the newest ones, by project and version
+        self.judge_views: dict[
+            tuple[int, int], dict[str, Any]
+        ] = {}  # the newest ones, by project and version
         self.judge_lock = threading.Lock()
 
     def load_newest(self) -> None:
         """Load the newest result, in the background while the browser starts."""
-        newest = self.store.row("SELECT id, shown FROM project WHERE shown NOT NULL ORDER BY id DESC")
+        newest = self.store.row(
+            "SELECT id, shown FROM project WHERE shown NOT NULL ORDER BY id DESC"
+        )
         if newest is not None:
             opening = self.workspace.opening(newest["id"], newest["shown"])
-            with suppress(FinegoldError, Problem, sqlite3.Error, OSError), opening:  # the next request reports it
+            with (
+                suppress(FinegoldError, Problem, sqlite3.Error, OSError),
+                opening,
+            ):  # the next request reports it
                 self.workspace.shown(newest["id"]).doubts  # noqa: B018 (fills the cache)
 
     def close(self) -> None:
@@ -253,7 +291,10 @@ def _check_finite(value: Any) -> Any:
 Scalar = Annotated[Name, AfterValidator(_check_finite)]  # a name in a request
 ProjectId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a project.")]
 FitId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a fit.")]
-At = Annotated[int, fastapi.Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero.")]
+At = Annotated[
+    int,
+    fastapi.Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero."),
+]
 FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
 
 
@@ -274,7 +315,11 @@ StoreDep = Annotated[Store, Depends(get_store)]
 def get_reviewer(
     request: Request,
     x_finegold_reviewer: Annotated[
-        str, Header(max_length=1000, description="Your name, percent-encoded; a reviewer's own token is stronger.")
+        str,
+        Header(
+            max_length=1000,
+            description="Your name, percent-encoded; a reviewer's own token is stronger.",
+        ),
     ] = "",
 ) -> str:
     """Return the name that belongs to the token, or else the name that the client gives."""
@@ -288,7 +333,9 @@ Reviewer = Annotated[str, Depends(get_reviewer)]
 def get_browser(
     project: ProjectId,
     services: ServicesDep,
-    fit: Annotated[int | None, Query(ge=1, le=2**53, description="A fit; by default the one that is shown.")] = None,
+    fit: Annotated[
+        int | None, Query(ge=1, le=2**53, description="A fit; by default the one that is shown.")
+    ] = None,
 ) -> Browser:
     return services.workspace.shown(project) if fit is None else services.workspace.of(project, fit)
 
@@ -303,7 +350,9 @@ def get_votes(project: ProjectId, services: ServicesDep) -> Annotations:
 VotesDep = Annotated[Annotations, Depends(get_votes)]
 
 
-async def receive_file(request: Request, name: FileName, services: ServicesDep) -> AsyncIterator[Path]:
+async def receive_file(
+    request: Request, name: FileName, services: ServicesDep
+) -> AsyncIterator[Path]:
     """Yield the body of a request as a file, which is removed at the end."""
     with services.files.temporary(f"-{safe_name(name)}") as path:
         with path.open("wb") as file:
@@ -347,4 +396,8 @@ def check_visitor(request: Request, services: ServicesDep) -> None:
     row = services.store.project(int(project))
     is_hidden = request.method in SAFE_METHODS and not READ_BLINDLY.fullmatch(request.scope["path"])
     if row["blind"] and visitor.name != OWNER and is_hidden:
-        raise Problem(403, "This project is judged blindly", "Reviewers see the votes of a task after they judged it.")
+        raise Problem(
+            403,
+            "This project is judged blindly",
+            "Reviewers see the votes of a task after they judged it.",
+        )

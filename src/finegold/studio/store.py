@@ -47,7 +47,9 @@ class Store:
         self.path, self._on_change = path, on_change
         self.lock = threading.RLock()  # whoever holds it sees no changes in between
         try:
-            self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(
+                path, timeout=1, isolation_level=None, check_same_thread=False
+            )
             try:
                 self._set_up()
             except BaseException:
@@ -102,7 +104,11 @@ class Store:
     def project(self, project: int) -> Row:
         row = self.row("SELECT * FROM project WHERE id = ?", project)
         if row is None:
-            raise Problem(404, "There is no such project", "It may have been deleted; go back to all projects.")
+            raise Problem(
+                404,
+                "There is no such project",
+                "It may have been deleted; go back to all projects.",
+            )
         return row | {name: json.loads(row[name] or "null") for name in ("reading", "options")}
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
@@ -119,7 +125,9 @@ class Store:
 
     def insert(self, table: str, **values: Any) -> int:  # instead of one with the same key
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        return self.run(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *values.values())
+        return self.run(
+            f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *values.values()
+        )
 
     def keep_file(self, path: Path) -> int:
         """Store the bytes of a file in pieces. The next start deletes it unless a row refers to it by then."""
@@ -134,10 +142,15 @@ class Store:
     def copy_to(self, blob: int, path: Path) -> None:
         """Write a stored file to a path. Raise an InputError if it is damaged or was deleted meanwhile."""
         known = self.row("SELECT digest FROM blob WHERE id = ?", blob) or {"digest": "deleted"}
-        pieces, digest = self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob), hashlib.sha256()
+        pieces, digest = (
+            self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob),
+            hashlib.sha256(),
+        )
         with path.open("wb") as file:
             for piece in pieces:
-                row = self.row("SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"])
+                row = self.row(
+                    "SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"]
+                )
                 data = row["bytes"] if row else b""
                 file.write(data)
                 digest.update(data)
@@ -147,24 +160,37 @@ class Store:
     def _set_up(self) -> None:
         run = self._connection.execute
         self._connection.row_factory = sqlite3.Row
-        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        for pragma in (
+            "locking_mode = EXCLUSIVE",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+        ):
             run(f"PRAGMA {pragma}")
         if not self.rows("SELECT 1 FROM sqlite_master"):
             pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
             tables = Path(__file__).with_name("schema.sql").read_text("utf-8")
             self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {tables} COMMIT;")
         if self.rows("PRAGMA application_id")[0]["application_id"] != APPLICATION:
-            raise InputError(f"{self.path} is a database, but not a project of the studio", remedies=[ANOTHER_PROJECT])
+            raise InputError(
+                f"{self.path} is a database, but not a project of the studio",
+                remedies=[ANOTHER_PROJECT],
+            )
         version = self.rows("PRAGMA user_version")[0]["user_version"]
         if version != VERSION:
             formats = f"file format {version}; this version reads {VERSION}"
             problem = f"{self.path} was written by another version of Finegold ({formats})"
-            raise InputError(problem, remedies=[Remedy(text="open it with that version"), ANOTHER_PROJECT])
+            raise InputError(
+                problem, remedies=[Remedy(text="open it with that version"), ANOTHER_PROJECT]
+            )
         run("BEGIN EXCLUSIVE")  # from now on no other process can open it
         run("COMMIT")
         answer = self.rows("PRAGMA quick_check(1)")[0]["quick_check"]
         if answer != "ok":
-            raise InputError(f"{self.path} is damaged (SQLite reports: {' '.join(answer.split())})", remedies=REPAIR)
+            raise InputError(
+                f"{self.path} is damaged (SQLite reports: {' '.join(answer.split())})",
+                remedies=REPAIR,
+            )
         run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
         run("UPDATE opening SET crashed = 1, threads = 0")
         run(f"DELETE FROM blob WHERE id NOT IN ({FILES_IN_USE})")  # left over from a crash

@@ -45,7 +45,10 @@ LAST_ACTIONS = "SELECT * FROM action WHERE project = ? AND undone = 0 AND review
 Codes = NDArray[np.int64]
 First = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Most = Annotated[int, Query(ge=1, le=500, description="Maximum number of rows.")]
-Search = Annotated[str, Query(max_length=200, description="A part of the name; of a task also a part of its content.")]
+Search = Annotated[
+    str,
+    Query(max_length=200, description="A part of the name; of a task also a part of its content."),
+]
 Line = TypeVar("Line")
 
 
@@ -60,7 +63,9 @@ class TaskLine(BaseModel):
     label: str
     confidence: float
     n_votes: int
-    doubts: list[str] = Field(description="contested, tied or flipped; or predicted: it has predictions only.")
+    doubts: list[str] = Field(
+        description="contested, tied or flipped; or predicted: it has predictions only."
+    )
     gold: str | None = Field(description="The truth, from the file or from a person.")
     text: str = Field(description="The beginning of the task's content.")
 
@@ -84,9 +89,13 @@ class TaskView(BaseModel):
 class AnnotatorView(BaseModel):
     at: int
     row: AnnotatorRow
-    classes: list[str] = Field(description="The classes of the matrix; only the most frequent ones if there are many.")
+    classes: list[str] = Field(
+        description="The classes of the matrix; only the most frequent ones if there are many."
+    )
     confusion: Matrix | None
-    support: list[int] = Field(description="Number of votes on tasks whose label is each of these classes.")
+    support: list[int] = Field(
+        description="Number of votes on tasks whose label is each of these classes."
+    )
     n_mistakes: int = Field(description="Number of votes for another class than the label.")
 
 
@@ -106,15 +115,21 @@ class Queue(BaseModel):
     sent_back: int = Field(description="Number of tasks that wait for more votes.")
     to_learn: int = Field(description="Number of truths that the shown result was not fitted with.")
     classes: list[Name]
-    tasks: list[TaskView] = Field(description="The first is held for this reviewer: others get other tasks.")
+    tasks: list[TaskView] = Field(
+        description="The first is held for this reviewer: others get other tasks."
+    )
     actions: list[gold.Action] = Field(description="What this reviewer did, the newest first.")
 
 
 class ReviewerRow(BaseModel):
     reviewer: str
     judged: int
-    compared: int = Field(description="Number of judged tasks whose label did not come from a truth.")
-    agreed: int = Field(description="Number of these for which the label was the class that the reviewer chose.")
+    compared: int = Field(
+        description="Number of judged tasks whose label did not come from a truth."
+    )
+    agreed: int = Field(
+        description="Number of these for which the label was the class that the reviewer chose."
+    )
 
 
 @router.get("/tasks")
@@ -125,10 +140,16 @@ def tasks(
     search: Search = "",
     sort: Literal["task", "label", "confidence", "n_votes"] = "confidence",
     descending: bool = False,
-    label: Annotated[int | None, Query(ge=0, le=65_535, description="The index of a class.")] = None,
+    label: Annotated[
+        int | None, Query(ge=0, le=65_535, description="The index of a class.")
+    ] = None,
     doubt: Literal["contested", "tied", "flipped", "predicted"] | None = None,
-    judged: Annotated[bool | None, Query(description="Only tasks with (or without) a truth given by a person.")] = None,
-    sent_back: Annotated[bool, Query(description="Only tasks that were sent back for more votes.")] = False,
+    judged: Annotated[
+        bool | None, Query(description="Only tasks with (or without) a truth given by a person.")
+    ] = None,
+    sent_back: Annotated[
+        bool, Query(description="Only tasks that were sent back for more votes.")
+    ] = False,
     confidence_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
     confidence_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
     first: First = 0,
@@ -138,20 +159,32 @@ def tasks(
     given = shown.codes_of(gold.truths_of(services.store, project))
     contents = services.workspace.contents_for_tables(project)
     result, sure = shown.labelled, shown.confidence
-    is_judged, names = np.zeros(len(sure), dtype=bool), np.arange(len(sure))  # names are already sorted
+    is_judged, names = (
+        np.zeros(len(sure), dtype=bool),
+        np.arange(len(sure)),
+    )  # names are already sorted
     is_judged[list(given)] = True
     masks = [
         None if label is None else result.label_codes == label,
         None if doubt is None else shown.marks[doubt],
         None if judged is None else is_judged == judged,
-        shown.among([row["task"] for row in gold.sent_back_tasks(services.store, project)]) if sent_back else None,
-        (sure >= confidence_from) & (sure <= confidence_to) if confidence_from > 0 or confidence_to < 1 else None,
+        shown.among([row["task"] for row in gold.sent_back_tasks(services.store, project)])
+        if sent_back
+        else None,
+        (sure >= confidence_from) & (sure <= confidence_to)
+        if confidence_from > 0 or confidence_to < 1
+        else None,
     ]
     if search:
         masks.append(shown.containing(search, "task") | shown.among(contents.containing(search)))
     given_masks = [mask for mask in masks if mask is not None]
     mask = np.logical_and.reduce(given_masks) if given_masks else None
-    keys = {"task": names, "label": result.label_codes, "confidence": sure, "n_votes": result.votes_per_task}
+    keys = {
+        "task": names,
+        "label": result.label_codes,
+        "confidence": sure,
+        "n_votes": result.votes_per_task,
+    }
     total, codes = shown.page(keys, sort, descending, first, most, mask)
     truths = {code: given.get(code, int(result.gold[code])) for code in codes}
     rows = [
@@ -167,7 +200,9 @@ def tasks(
 
 
 @router.get("/tasks/{at}")
-def task(project: ProjectId, at: At, request: Request, shown: Shown, services: ServicesDep) -> TaskView:
+def task(
+    project: ProjectId, at: At, request: Request, shown: Shown, services: ServicesDep
+) -> TaskView:
     """Return all details of a task, with every vote and its weight.
 
     Where tasks are judged blindly, a reviewer sees votes and label after their own decision.
@@ -191,8 +226,17 @@ def annotators(
     most: Most = 50,
 ) -> Page[AnnotatorRow]:
     """Return a page of annotators with their expected accuracy."""
-    result, n_votes, names = shown.result, shown.result.votes_per_annotator, np.arange(len(shown.result.accuracy))
-    keys = {"annotator": names, "n_votes": n_votes, "accuracy": result.accuracy, "agreement": result.agreement}
+    result, n_votes, names = (
+        shown.result,
+        shown.result.votes_per_annotator,
+        np.arange(len(shown.result.accuracy)),
+    )
+    keys = {
+        "annotator": names,
+        "n_votes": n_votes,
+        "accuracy": result.accuracy,
+        "agreement": result.agreement,
+    }
     mask = shown.containing(search, "annotator") if search else None
     total, codes = shown.page(keys, sort, descending, first, most, mask)
     return Page(total=total, rows=shown.annotator_rows(codes))
@@ -203,7 +247,11 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """Return an annotator with their confusion matrix."""
     check_index(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
-    matrix = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
+    matrix = (
+        matrices(result, np.array([at], np.int32), classes)[0]
+        if result.learned.has_matrices
+        else None
+    )
     codes, votes = votes_by(shown.votes, at)
     labels = result.label_codes[codes]
     support = np.bincount(labels, minlength=len(result.class_names))
@@ -223,7 +271,9 @@ def annotator_votes(
     at: At,
     shown: Shown,
     services: ServicesDep,
-    mistakes: Annotated[bool, Query(description="Only votes for another class than the label.")] = False,
+    mistakes: Annotated[
+        bool, Query(description="Only votes for another class than the label.")
+    ] = False,
     first: First = 0,
     most: Most = 50,
 ) -> Page[VoteLine]:
@@ -236,7 +286,10 @@ def annotator_votes(
         order = order[: int(np.count_nonzero(is_mistake))]
     page, page_votes = (each[order][first : first + most].tolist() for each in (codes, votes))
     lines = _lines(shown, services.workspace.contents_for_tables(project), page)
-    rows = [VoteLine(**line, vote=shown.class_texts[vote]) for line, vote in zip(lines, page_votes, strict=True)]
+    rows = [
+        VoteLine(**line, vote=shown.class_texts[vote])
+        for line, vote in zip(lines, page_votes, strict=True)
+    ]
     return Page(total=len(order), rows=rows)
 
 
@@ -262,7 +315,9 @@ def next_tasks(
     labels are left out.
     """
 
-    def codes_of(aside: dict[Any, int]) -> dict[int, int]:  # without tasks that have no votes any more
+    def codes_of(
+        aside: dict[Any, int],
+    ) -> dict[int, int]:  # without tasks that have no votes any more
         codes = match(aside, shown.result.task_names).tolist()
         return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
 
@@ -270,15 +325,25 @@ def next_tasks(
     skipped = codes_of(gold.tasks_aside(store, project, gold.SKIP, reviewer))
     sent_back = codes_of(gold.tasks_aside(store, project, gold.SEND_BACK))
     used, order = shown.result.gold, shown.view(by_gain)
-    base = store.row("SELECT facts FROM fit WHERE id = (SELECT base FROM project WHERE id = ?)", project)
-    has_gold = base is not None and json.loads(base["facts"])["gold"]  # of the file; else its votes are not needed
+    base = store.row(
+        "SELECT facts FROM fit WHERE id = (SELECT base FROM project WHERE id = ?)", project
+    )
+    has_gold = (
+        base is not None and json.loads(base["facts"])["gold"]
+    )  # of the file; else its votes are not needed
     with holds.choosing:
         # Truths are read here: whoever judged a task meanwhile does not hold it any more.
         given = shown.codes_of(gold.truths_of(store, project))
         is_open = used == MISSING
         is_open[list(given)] = False
         n_left = int(np.count_nonzero(is_open))
-        is_open[[task for task, n_votes in sent_back.items() if shown.result.votes_per_task[task] <= n_votes]] = False
+        is_open[
+            [
+                task
+                for task, n_votes in sent_back.items()
+                if shown.result.votes_per_task[task] <= n_votes
+            ]
+        ] = False
         held = match(holds.by_others(project, reviewer), shown.result.task_names)
         is_open[held[held != MISSING]] = False
         waiting = order[is_open[order]]
@@ -295,7 +360,10 @@ def next_tasks(
         to_learn=int(np.count_nonzero(truths != used)) if len(truths) == len(used) else len(given),
         classes=[plain_name(name) for name in shown.classes],
         tasks=[blinded(task) for task in tasks] if store.project(project)["blind"] else tasks,
-        actions=[gold.Action(**action) for action in gold.rows_with_names(store, LAST_ACTIONS, project, reviewer)],
+        actions=[
+            gold.Action(**action)
+            for action in gold.rows_with_names(store, LAST_ACTIONS, project, reviewer)
+        ],
     )
 
 
@@ -307,7 +375,10 @@ def reviewers(project: ProjectId, services: ServicesDep) -> list[ReviewerRow]:
     compared = Counter(row["reviewer"] for row in rows if row["label_then"] is not None)
     agreed = Counter(row["reviewer"] for row in rows if row["label_then"] == row["label"])
     counts = [(who, n, compared[who], agreed[who]) for who, n in judged.items()]
-    return [ReviewerRow(reviewer=who, judged=n, compared=known, agreed=same) for who, n, known, same in counts]
+    return [
+        ReviewerRow(reviewer=who, judged=n, compared=known, agreed=same)
+        for who, n, known, same in counts
+    ]
 
 
 def _lines(shown: Browser, contents: Contents, codes: list[int]) -> list[dict[str, Any]]:
@@ -316,7 +387,10 @@ def _lines(shown: Browser, contents: Contents, codes: list[int]) -> list[dict[st
     labels = [shown.class_texts[shown.labelled.label_codes[code]] for code in codes]
     sure = [round(float(shown.confidence[code]), 6) for code in codes]
     columns = zip(codes, texts(shown.labelled.task_names, codes), labels, sure, begins, strict=True)
-    return [dict(zip(("at", "task", "label", "confidence", "text"), row, strict=True)) for row in columns]
+    return [
+        dict(zip(("at", "task", "label", "confidence", "text"), row, strict=True))
+        for row in columns
+    ]
 
 
 def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
@@ -334,10 +408,16 @@ def view_task(services: Services, project: int, shown: Browser, code: int) -> Ta
     has_votes = code < len(shown.result.label_codes)
     rows_of = shown.result if has_votes else replace(shown.labelled, annotations=None)
     predictions = []
-    if combined is not None:  # the most probable class of each model that has a prediction for the task
-        for model, p in zip(combined.predictions.models, combined.predictions.probabilities[:, code], strict=True):
+    if (
+        combined is not None
+    ):  # the most probable class of each model that has a prediction for the task
+        for model, p in zip(
+            combined.predictions.models, combined.predictions.probabilities[:, code], strict=True
+        ):
             label, probability = shown.class_texts[int(p.argmax())], round(float(p.max()), 6)
-            predictions += [Predicted(model=model, label=label, probability=probability)] if p.any() else []
+            predictions += (
+                [Predicted(model=model, label=label, probability=probability)] if p.any() else []
+            )
     return TaskView(
         at=code,
         row=task_rows(rows_of, [code], shown.doubts)[0],
@@ -351,11 +431,18 @@ def view_task(services: Services, project: int, shown: Browser, code: int) -> Ta
 
 def blinded(view: TaskView) -> TaskView:
     """Return a task without what others and the method say about it."""
-    hidden: dict[str, Any] = {"label": "", "confidence": 0.0, "rival": None, "rival_probability": 0.0}
+    hidden: dict[str, Any] = {
+        "label": "",
+        "confidence": 0.0,
+        "rival": None,
+        "rival_probability": 0.0,
+    }
     row = replace(view.row, **hidden, reasons=[], tally=[], votes=[], votes_left_out=0)
     return view.model_copy(update={"row": row, "probabilities": [], "predictions": []})
 
 
 def check_index(at: int, end: int, what: str) -> None:
     if at >= end:
-        raise Problem(404, f"There is no such {what}", f"There are {end:,}; their indices start at zero.")
+        raise Problem(
+            404, f"There is no such {what}", f"There are {end:,}; their indices start at zero."
+        )

@@ -73,8 +73,13 @@ class Workspace:
     def contents(self, project: int) -> Contents:
         row = self.store.project(project)
         added = self.store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
-        blobs = [blob for blob in (row["content"], *(each["file"] for each in added)) if blob is not None]
-        return Contents([self.files.stored(blob, "content.parquet") for blob in blobs], Questions(row["options"]))
+        blobs = [
+            blob for blob in (row["content"], *(each["file"] for each in added)) if blob is not None
+        ]
+        return Contents(
+            [self.files.stored(blob, "content.parquet") for blob in blobs],
+            Questions(row["options"]),
+        )
 
     def contents_for_tables(self, project: int) -> Contents:
         """Return the content of the tasks; nothing if it is damaged, because tables can do without it."""
@@ -101,7 +106,13 @@ class Workspace:
                 "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
                 "reading the votes again replaces it."
             )
-            raise Problem(409, "The studio ended while it opened this result", detail, project=project, fit=fit)
+            raise Problem(
+                409,
+                "The studio ended while it opened this result",
+                detail,
+                project=project,
+                fit=fit,
+            )
         more = "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1"
         self.store.run(more, fit)
         try:
@@ -120,7 +131,11 @@ class Workspace:
             if row is None:
                 raise Problem(404, "There is no such fit", "It may have been deleted.")
             if row["model"] is None:
-                raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
+                raise Problem(
+                    409,
+                    "This fit has no result",
+                    "Choose one that has finished and was not replaced.",
+                )
             return int(row["model"])
 
         blob = model()
@@ -142,7 +157,9 @@ class Browser:
         self._orders: dict[tuple[str, str], NDArray[np.int64]] = {}
         self._texts: dict[str, pl.Series] = {}
         self._views: dict[Callable[[Result], Any], Any] = {}
-        self._making: defaultdict[Callable[[Result], Any], threading.Lock] = defaultdict(threading.Lock)
+        self._making: defaultdict[Callable[[Result], Any], threading.Lock] = defaultdict(
+            threading.Lock
+        )
 
     @cached_property
     def labelled(self) -> ResultData:
@@ -160,16 +177,26 @@ class Browser:
     @cached_property
     def doubts(self) -> Doubts:
         """The doubts about all labelled tasks. Those with predictions only are not counted, but marked as such."""
-        known, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
+        known, n = (
+            doubts(self.result),
+            len(self.labelled.label_codes) - len(self.result.label_codes),
+        )
         if not n:
             return known
-        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (known.contested, known.tied, known.flipped)))
+        return Doubts(
+            *(
+                np.append(mask, np.zeros(n, bool))
+                for mask in (known.contested, known.tied, known.flipped)
+            )
+        )
 
     @cached_property
     def marks(self) -> dict[str, Mask]:
         """Which tasks have each doubt, or have predictions only."""
         masks = {reason: getattr(self.doubts, reason) for reason in REASONS}
-        return masks | {PREDICTED: np.arange(len(self.labelled.label_codes)) >= len(self.result.label_codes)}
+        return masks | {
+            PREDICTED: np.arange(len(self.labelled.label_codes)) >= len(self.result.label_codes)
+        }
 
     def view(self, make: Callable[[Result], View]) -> View:
         """Return a view of the report, computed once, even if several tabs request it at the same time."""
@@ -180,7 +207,13 @@ class Browser:
         return view
 
     def page(
-        self, keys: Mapping[str, Any], sort: str, descending: bool, first: int, most: int, mask: Mask | None
+        self,
+        keys: Mapping[str, Any],
+        sort: str,
+        descending: bool,
+        first: int,
+        most: int,
+        mask: Mask | None,
     ) -> tuple[int, list[int]]:
         """Return the number of rows that the mask lets pass, and those of a page in the order of a key."""
         kind = next(iter(keys))  # the first key names the table
@@ -207,13 +240,17 @@ class Browser:
         """Return truths by name as codes, without those of tasks and classes that the votes do not have."""
         if not gold:
             return {}
-        codes = make_key(list(gold), list(gold.values()), self.result.task_names, self.result.class_names).codes
+        codes = make_key(
+            list(gold), list(gold.values()), self.result.task_names, self.result.class_names
+        ).codes
         known = np.flatnonzero((codes != MISSING) & (codes < len(self.result.class_names)))
         return dict(zip(known.tolist(), codes[known].tolist(), strict=True))
 
     def annotator_rows(self, codes: list[int]) -> list[AnnotatorRow]:
         """Return all details of some annotators. Suspects are marked once their view was requested, which is slow."""
-        return annotator_rows(self.result, np.array(codes, np.int64), found=self._views.get(suspects))
+        return annotator_rows(
+            self.result, np.array(codes, np.int64), found=self._views.get(suspects)
+        )
 
 
 class Questions:
@@ -239,17 +276,23 @@ class Contents:
     def __init__(self, paths: Sequence[Path], questions: Questions) -> None:
         self.questions = questions
         self._files = [pl.scan_parquet(path) for path in paths]
-        self._names = [[name for name in rows.collect_schema().names() if name != KEY] for rows in self._files]
+        self._names = [
+            [name for name in rows.collect_schema().names() if name != KEY] for rows in self._files
+        ]
         self.names = list(dict.fromkeys(name for names in self._names for name in names))
 
     def table(self, tasks: Sequence[Any]) -> list[dict[str, str]]:
         keys = [self.questions.split(text_of(task))[0] for task in tasks]
         fields: dict[str, dict[str, str]] = {key: {} for key in keys}
         for rows in self._files:
-            for row in rows.filter(pl.col(KEY).is_in(keys)).unique(KEY, keep="first").collect().to_dicts():
+            for row in (
+                rows.filter(pl.col(KEY).is_in(keys)).unique(KEY, keep="first").collect().to_dicts()
+            ):
                 for name, text in row.items():
                     if name != KEY and text and text.strip():
-                        fields[row[KEY]][name] = text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
+                        fields[row[KEY]][name] = (
+                            text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
+                        )
         return [fields[key] for key in keys]
 
     def lines(self, tasks: Sequence[Any], length: int) -> list[str]:
@@ -263,6 +306,14 @@ class Contents:
         for rows, names in zip(self._files, self._names, strict=True):
             texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in names]
             if texts:
-                inside = pl.any_horizontal([text.str.contains(part.lower(), literal=True) for text in texts])
-                tasks += rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
+                inside = pl.any_horizontal(
+                    [text.str.contains(part.lower(), literal=True) for text in texts]
+                )
+                tasks += (
+                    rows.filter(inside)
+                    .select(KEY)
+                    .collect(engine="streaming")
+                    .get_column(KEY)
+                    .to_list()
+                )
         return [question for task in tasks for question in self.questions.of(task)]
