@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("resource", reason="benchmarks measure processes as POSIX does")
 ROOT = Path(__file__).parents[2]
-NEED_MORE = {"bench.speed.gpu", "bench.rivals.crowdkit_values"}  # a GPU, or crowd-kit
+NEED_MORE = {"bench.rivals.crowdkit_values"}  # crowd-kit
 
 
 def test_the_scripts_load():

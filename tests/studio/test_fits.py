@@ -182,9 +182,7 @@ def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, project
     earlier = studio.read_sample(studio.folder)
     studio.fit(earlier, "ds")
     fits = f"/api/projects/{project}/fits"
-    studio.good(
-        "POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2}
-    )
+    studio.good("POST", fits, json={"method": "ds", "prior": earlier, "threads": 2})
     assert studio.settled(project)["job"]["state"] == "done"
     result = studio.services.workspace.shown(project).result
     assert result.known_annotators == len(result.annotator_names)

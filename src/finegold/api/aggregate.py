@@ -84,8 +84,8 @@ def aggregate(
         with predictions but no votes are labelled too.
     prior: An earlier result, or the file of one. What it learned about annotators is the prior for
         those who vote again.
-    engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or
-        an engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
+    engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), or an
+        engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
     threads: The number of threads. The default is the environment variable FINEGOLD_THREADS,
         otherwise one per core.
     checkpoint: A file for unfinished work, written on Ctrl-C and every minute.

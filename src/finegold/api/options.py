@@ -89,7 +89,7 @@ class FitOptions:
         "choice",
         "",
         "Where the fit runs.",
-        'Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or'
+        'Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), or'
         " an engine object, which stays open.",
         choices=tuple(ENGINES),
     )

@@ -6,9 +6,8 @@ Therefore any number of threads or machines gives bitwise identical results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Votes
-from finegold.kernels.cuda import cupy
 from finegold.kernels.jit import fixed_length
 from finegold.kernels.sort_votes import MAX_VOTES
 from finegold.votes.annotations import Annotations, kernel_votes
@@ -28,16 +26,10 @@ VOTES_PER_ANNOTATOR = 32
 MAX_BLOCKS = 64
 # per block; below, versions for one number of classes are not worth their compilation
 MIN_UNROLLED_VOTES = 60_000
-# rows that are summed apart first on a GPU
-TABLE = 2**10
 # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 MAX_VOTES_PER_BLOCK = 2**22
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
-
-
-def kernels_of_cpu(name: str) -> Any:
-    return import_module(f"finegold.kernels.{name}")
 
 
 @dataclass
@@ -56,10 +48,6 @@ class Block:
     # [n, K]
     posterior: NDArray[np.float64]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
-    # returns the kernel module of this name for the arrays' device
-    kernels: Callable[[str], Any] = kernels_of_cpu
-    # makes arrays for sums by annotator where these are computed
-    zeros: Callable[..., Any] = np.zeros
 
     @property
     def n_tasks(self) -> int:
@@ -84,8 +72,6 @@ class Block:
         """
         # Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES
         # votes or more.
-        if self.kernels is not kernels_of_cpu:
-            return fixed_length(n)
         task_ptr, cell_ptr, _, _ = self.votes
         return (
             np.arange(n)
@@ -103,37 +89,8 @@ class Block:
         return Votes(task_ptr, ends, cell_class[cells], annotator[int(ends[0]) : int(ends[-1])])
 
     def class_sums(self) -> NDArray[np.float64]:
-        return sum_tasks(self.posterior)
-
-
-def sum_tasks(table: Any) -> NDArray[np.float64]:
-    """[K] Sum a table [n, K] where it is, and return the sum on the host."""
-    n, rest = table.shape[1], 0.0
-    # CuPy has a block of threads per sum: let there be many sums
-    if not isinstance(table, np.ndarray):
-        rows = len(table) // TABLE * TABLE
-        table, rest = (
-            table[:rows].reshape(-1, TABLE * n),
-            on_host(table[rows:].sum(axis=0, dtype=np.float64)),
-        )
-    sums: NDArray[np.float64] = np.asarray(on_host(table.sum(axis=0, dtype=np.float64)))
-    return sums.reshape(-1, n).sum(axis=0) + rest if sums.size > n else sums + rest
-
-
-def on_host(value: Any) -> Any:
-    """Return an array, or a named tuple with its arrays, in the memory of the host; a GPU may have
-    computed them.
-    """
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(on_host, value))
-    return value.get() if hasattr(value, "__cuda_array_interface__") else value
-
-
-def beside(values: NDArray[Any], array: Any) -> Any:
-    """Return the values in the memory where the array is: NumPy and CuPy do not add arrays of each
-    other.
-    """
-    return values if isinstance(array, np.ndarray) else cupy().asarray(values)
+        sums: NDArray[np.float64] = self.posterior.sum(axis=0, dtype=np.float64)
+        return sums
 
 
 def split(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Engine, one_blas_thread
-from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.kernels.jit import WATCH
@@ -90,7 +89,7 @@ def fit(
                 given = f" with {', '.join(changed)}" if changed else ""
                 reason = "ended in probabilities that are not numbers (NaN); choose other settings"
                 raise InputError(f"{method.name}{given} {reason}")
-            learned = method.learned(on_host(best.parameters))
+            learned = method.learned(best.parameters)
         if order is not None:
             learned.statistics.update(
                 {name: learned.statistics[name][np.argsort(order)] for name in method.unstable}
@@ -141,10 +140,7 @@ def descend(
     steps: list[Step] = []
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
-    if (
-        checkpoint is not None
-        and (saved := checkpoint.load(on_host(parameters), engine.state)) is not None
-    ):
+    if checkpoint is not None and (saved := checkpoint.load(parameters, engine.state)) is not None:
         parameters, state, steps = saved
         engine.restore(state)
         done = bool(steps) and method.converged(steps)
@@ -158,7 +154,7 @@ def descend(
             if on_step is not None:
                 on_step(steps[-1])
             if checkpoint is not None and (interrupted.is_set() or checkpoint.due()):
-                checkpoint.save(on_host(parameters), engine.state(), steps)
+                checkpoint.save(parameters, engine.state(), steps)
             if interrupted.is_set():
                 raise KeyboardInterrupt
     return Descent(method, parameters, steps, done)

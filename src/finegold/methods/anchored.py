@@ -45,7 +45,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block, beside, sum_tasks
+from finegold.engines.blocks import Block
+from finegold.kernels import anchored as kernels
 from finegold.kernels.anchored import Model, Sums
 from finegold.methods.base import (
     POSITIVE,
@@ -169,10 +170,8 @@ class AnchoredVote(Method):
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
         K = block.n_classes
-        n, pairs = block.zeros((block.n_annotators, K, K)), np.zeros(2)
-        block.kernels("anchored").start(
-            block.few, block.votes, block.gold, block.posterior, n, pairs
-        )
+        n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
+        kernels.start(block.few, block.votes, block.gold, block.posterior, n, pairs)
         return First(0.0, block.class_sums(), n, pairs)
 
     def begin(self, statistics: First) -> Parameters:
@@ -183,9 +182,7 @@ class AnchoredVote(Method):
         model = Model(
             parameters.log_prior, parameters.log_v, parameters.people, parameters.kernel_settings
         )
-        change = block.kernels("anchored").sweep(
-            block.few, block.votes, block.gold, model, block.posterior, sums
-        )
+        change = kernels.sweep(block.few, block.votes, block.gold, model, block.posterior, sums)
         return Statistics(change, *sums)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
@@ -236,18 +233,16 @@ class AnchoredVote(Method):
     ) -> Parameters:
         K = len(tau)
         if self.earlier is not None:
-            n = n + beside(self.earlier, n)
+            n = n + self.earlier
         a, kappa = typical_accuracy(pairs, K), uniformity(n.sum(axis=2))
-        mu = sum_tasks(n.reshape(len(n), -1)).reshape(K, K) + self.coin_share * float(
-            n.sum()
-        ) / K * coin(a, K)
+        mu = n.sum(axis=0) + self.coin_share * float(n.sum()) / K * coin(a, K)
         mu /= mu.sum(axis=0)
         # pi; in place, as it is the largest array by far of many classes
-        log_v = n + beside(self.prior_votes * mu, n)
+        log_v = n + self.prior_votes * mu
         log_v /= log_v.sum(axis=1, keepdims=True)
         np.log(log_v, out=log_v)
         log_v *= self.own_share
-        log_v += beside((1 - self.own_share) * np.log(mu), n)
+        log_v += (1 - self.own_share) * np.log(mu)
         log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
         right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (
             n.sum(axis=(1, 2)) + self.prior_votes
@@ -315,9 +310,6 @@ def _x_log_x(x: Floats) -> Floats:
     """Return x log(x), and 0 at 0. Few numbers take Python's logarithm, which has SciPy's bits
     without its import.
     """
-    # on the GPU
-    if not isinstance(x, np.ndarray):
-        return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))
     if x.size <= FEW_NUMBERS:
         return np.array(
             [value * log(value) if value > 0 else 0.0 for value in x.ravel().tolist()]

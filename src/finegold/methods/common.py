@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.kernels.cuda import expected_logs as expected_logs_on_gpu
+from finegold.kernels import confusion, votes
 from finegold.kernels.numerics import expected_logs
 from finegold.methods.base import Floats
 
 
 def start_from_shares(block: Block) -> None:
     """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
-    block.kernels("votes").vote_shares(block.votes, block.gold, block.posterior)
+    votes.vote_shares(block.votes, block.gold, block.posterior)
 
 
 class ConfusionSums(NamedTuple):
@@ -33,7 +33,7 @@ class ConfusionSums(NamedTuple):
 def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSums:
     """Set phi_ik in proportion to tau_k times the product of v_jlk over the votes (j, l) on task i."""
     tau, n = np.zeros_like(log_tau), np.zeros_like(log_v)
-    change, log_norm = block.kernels("confusion").sweep(
+    change, log_norm = confusion.sweep(
         block.classes, block.votes, block.gold, log_tau, log_v, block.posterior, tau, n
     )
     return ConfusionSums(change, tau, n, log_norm)
@@ -42,8 +42,8 @@ def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSu
 def start_confusion(block: Block) -> ConfusionSums:
     """Set the posterior to vote shares, and count the expected votes of each annotator by truth."""
     start_from_shares(block)
-    n: Floats = block.zeros((block.n_annotators, block.n_classes, block.n_classes))
-    block.kernels("confusion").counts(block.classes, block.votes, block.posterior, n)
+    n: Floats = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
+    confusion.counts(block.classes, block.votes, block.posterior, n)
     return ConfusionSums(0.0, block.class_sums(), n)
 
 
@@ -58,8 +58,6 @@ class Dirichlets(NamedTuple):
 
 
 def dirichlets(counts: Floats) -> Dirichlets:
-    if not isinstance(counts, np.ndarray):
-        return Dirichlets(counts, *expected_logs_on_gpu(counts))
     rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
     logs = np.empty_like(rows)
     log_beta = expected_logs(rows, logs)

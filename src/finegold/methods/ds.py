@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block, beside
+from finegold.engines.blocks import Block
 from finegold.methods.base import (
     SHARE,
     Floats,
@@ -81,15 +81,15 @@ class DS(Method):
         # the first sweep replaces these; known truths stay
         start_from_shares(block)
         K = block.n_classes
-        return ConfusionSums(0.0, block.class_sums(), block.zeros((block.n_annotators, K, K)))
+        return ConfusionSums(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with equally likely classes; classes without votes have probability 0."""
         n_annotators, _, K = statistics.n.shape
         occurs = statistics.tau > 0
-        v = np.tile(beside(self.first_confusion(K), statistics.n), (n_annotators, 1, 1))
+        v = np.tile(self.first_confusion(K), (n_annotators, 1, 1))
         if self.earlier is not None:
-            v = _shares(beside(self.earlier, v), v)
+            v = _shares(self.earlier, v)
         return _parameters(occurs / occurs.sum(), v, np.zeros_like(statistics.n[:, 0]))
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
@@ -98,12 +98,8 @@ class DS(Method):
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Run the M step; row k stays as at the start if annotator j has no task that can be k."""
         p = statistics.tau / statistics.tau.sum()
-        n = (
-            statistics.n
-            if self.earlier is None
-            else statistics.n + beside(self.earlier, statistics.n)
-        )
-        return _parameters(p, _shares(n, beside(self.first_confusion(len(p)), n)), n.sum(axis=1))
+        n = statistics.n if self.earlier is None else statistics.n + self.earlier
+        return _parameters(p, _shares(n, self.first_confusion(len(p))), n.sum(axis=1))
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the log-likelihood of votes and known truths for the parameters that the sweep

@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block, on_host
+from finegold.engines.blocks import Block
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
 from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
@@ -106,7 +106,7 @@ class HDS(Method):
 
     def begin(self, first: First) -> Parameters:
         # [L, K]
-        pooled = on_host(first.n).sum(axis=0)
+        pooled = first.n.sum(axis=0)
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
         return self._parameters(
             self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n
@@ -154,7 +154,7 @@ class HDS(Method):
         )
 
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
-        n = on_host(counts) if self.earlier is None else on_host(counts) + self.earlier
+        n = counts if self.earlier is None else counts + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
         jobs = zip(_batches(n), _batches(log_v), strict=True)

@@ -29,7 +29,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block, beside
+from finegold.engines.blocks import Block
+from finegold.kernels import ibcc as kernels
 from finegold.kernels.ibcc import Messages
 from finegold.methods.base import (
     POSITIVE,
@@ -139,8 +140,8 @@ class IBCC(Method):
             return start_confusion(block)
         start_from_shares(block)
         K = block.n_classes
-        block.state.update(block.kernels("ibcc").first_messages(K, block.votes)._asdict())
-        return ConfusionSums(0.0, np.zeros(K), block.zeros((block.n_annotators, K, K)))
+        block.state.update(kernels.first_messages(K, block.votes)._asdict())
+        return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         return self.expect(statistics)
@@ -153,14 +154,12 @@ class IBCC(Method):
         A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
         model, sums = (parameters.g, parameters.a.reshape(-1, K), A), (g, a.reshape(-1, K))
         messages = Messages(**block.state)
-        change = block.kernels("ibcc").sweep(
-            block.classes, block.gold, messages, model, block.posterior, sums
-        )
+        change = kernels.sweep(block.classes, block.gold, messages, model, block.posterior, sums)
         return ConfusionSums(change, g, a)
 
     def expect(self, statistics: ConfusionSums, before: Parameters | None = None) -> Parameters:
         b = self._expected(len(statistics.tau))
-        g, a = 1 + statistics.tau, beside(b, statistics.n) + statistics.n
+        g, a = 1 + statistics.tau, b + statistics.n
         if self.inference == "ep":
             return Parameters(g, a, None)
         tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
@@ -180,7 +179,7 @@ class IBCC(Method):
         log_tau, log_v, log_beta = parameters.vb
         b = self._expected(len(parameters.g))
         prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + float(
-            np.vdot(beside(b, log_v) - parameters.a, log_v)
+            np.vdot(b - parameters.a, log_v)
         )
         return float(statistics.log_norm + prior_less_posterior + log_beta)
 

@@ -20,8 +20,9 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from finegold.engines.blocks import Block, beside
+from finegold.engines.blocks import Block
 from finegold.errors import InputError
+from finegold.kernels import ptbcc as kernels
 from finegold.kernels.ptbcc import MAX_LOG_ODDS, Model
 from finegold.methods.base import (
     COUNT,
@@ -206,11 +207,11 @@ class PTBCC(Method):
         start_from_shares(block)
         # [L, S, K]
         v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))
-        pi = block.zeros((block.n_annotators, v.shape[1]))
+        pi = np.zeros((block.n_annotators, v.shape[1]))
         sums = First(
             0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v)
         )
-        block.kernels("ptbcc").start(block.votes, block.posterior, v, *sums[2:])
+        kernels.start(block.votes, block.posterior, v, *sums[2:])
         return sums
 
     def begin(self, first: First) -> Parameters:
@@ -223,7 +224,7 @@ class PTBCC(Method):
         beta = np.maximum(self.pi_strength * first.raw_pi, LEAST_COUNT)
         a = np.maximum(self.v_strength * first.raw_v, LEAST_COUNT).transpose(1, 2, 0)
         if self.earlier is not None:
-            beta, a = beta + beside(self.earlier.pi, beta), a + self.earlier.v
+            beta, a = beta + self.earlier.pi, a + self.earlier.v
         log_beta = sum(dirichlets(prior).log_beta for prior in (u, beta, a))
         return Priors(u, beta, a, log_beta, votes=first.pi.sum(axis=1).round())
 
@@ -231,7 +232,7 @@ class PTBCC(Method):
         """Compute (11), (12) and the sums of (8)-(10) for the tasks of a block."""
         model = parameters.model
         sums = tau, pi, total, confusion = [np.zeros_like(values) for values in model]
-        change, log_norm, entropy = block.kernels("ptbcc").sweep(
+        change, log_norm, entropy = kernels.sweep(
             block.classes,
             block.length(model.diff.shape[1]),
             block.votes,

@@ -10,7 +10,7 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
@@ -64,7 +64,6 @@ class Wanted(BaseModel, extra="forbid"):
         max_length=20,
         description="Files in the folder with class probabilities of models, instead of those of the project.",
     )
-    engine: Literal["local", "gpu"] = Field(default="local", description="Where the fit runs.")
     threads: int | None = Field(default=None, ge=1, le=1024, description="By default one per core.")
 
 
@@ -152,7 +151,7 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
             "SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project
         )
         kept = [services.files.stored(row["file"], row["name"]) for row in rows]
-        where: Any = {"engine": wanted.engine, "threads": wanted.threads, "on_step": on_step}
+        where: Any = {"threads": wanted.threads, "on_step": on_step}
         try:
             with compiling(say):
                 result = Job(
