@@ -3,12 +3,11 @@
 python -m bench.speed.cluster                       one pass over all of it, 20 million votes
 python -m bench.speed.cluster --parts equal         one part; the others' figures stay those of the last run
 python -m bench.speed.cluster --votes 1e6 --show    smaller, printed only
-python -m bench.speed.cluster --method anchored --parts equal files --show    another method; the cost model is of PTBCC
+python -m bench.speed.cluster --method anchored --parts equal --show    another method; the cost model is of PTBCC
 
 1. equal: 2 workers give the bits of 2 threads, also when a worker is killed in mid-fit; wall time of both.
 2. traffic: bytes moved per sweep against votes (they must not grow) and against annotators (they must grow with them).
-3. sorted: files read, sorted, fitted and written by the workers, against one machine that reads and writes a file.
-4. model: seconds and bytes of a sweep on 10 and 100 machines for ten billion votes, from the figures above; and the
+3. model: seconds and bytes of a sweep on 10 and 100 machines for ten billion votes, from the figures above; and the
    same model's seconds for the sizes measured here.
 """
 
@@ -23,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -101,36 +99,6 @@ def traffic(sizes: list[int], annotators: list[int]) -> Figures:
             found["annotators"][str(w)] = _moved(engine, 1_000_000, w)
         found["call"] = _call_seconds(engine)
     return found
-
-
-def from_files(votes: Path, work: Path, name: str) -> Figures:
-    """Both read, fit and write, twice: the first time, processes load their kernels."""
-    from finegold.io.folders.labels import aggregate_files
-    from finegold.io.writers import write_labels
-
-    def local() -> None:
-        write_labels(finegold.aggregate(votes, name, threads=2), work / "labels.parquet")
-
-    one = [_seconds(local) for _ in range(2)]
-    with DaskEngine(threads=2) as engine:
-        fit(method_class(name)(), _few(), engine=engine)
-        many = [
-            _seconds(lambda: aggregate_files(votes, work / "labels", name, engine=engine))
-            for _ in range(2)
-        ]
-    return {
-        "method": name,
-        "one_machine_seconds": one,
-        "two_workers_seconds": many,
-        "ratio": [many[0] / one[0], many[1] / one[1]],
-        "same_table": _same_table(work),
-    }
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def model(compute: float, call: float, update: Figures, machines: int, cores: int = 16) -> Figures:
@@ -220,12 +188,6 @@ def _same(one: finegold.Result, other: finegold.Result) -> bool:
     )
 
 
-def _same_table(work: Path) -> bool:
-    import polars as pl
-
-    return pl.read_parquet(work / "labels.parquet").equals(pl.read_parquet(work / "labels"))
-
-
 def _simulated(work: Path, n_votes: int) -> Path:
     """Votes of `finegold simulate`, made once."""
     folder = work / f"big-{n_votes:g}"
@@ -260,9 +222,6 @@ def measure(work: Path, n_votes: int, parts: list[str], method: str) -> Figures:
         figures["traffic"] = traffic(
             [1_000_000, 2_000_000, 4_000_000, 8_000_000], [100, 1_000, 10_000, 30_000]
         )
-    if "files" in parts:
-        with tempfile.TemporaryDirectory(dir=work) as folder:
-            figures["files"] = from_files(votes, Path(folder), method)
     return figures
 
 
@@ -297,8 +256,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--votes", type=float, default=2e7)
-    parser.add_argument("--parts", nargs="*", default=["equal", "traffic", "files"])
-    parser.add_argument("--method", default="ptbcc", help="the method of the parts equal and files")
+    parser.add_argument("--parts", nargs="*", default=["equal", "traffic"])
+    parser.add_argument("--method", default="ptbcc", help="the method of the part equal")
     parser.add_argument(
         "--work", type=Path, help="a folder for data, which are kept there and used again"
     )

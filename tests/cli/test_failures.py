@@ -223,7 +223,7 @@ def test_an_interrupt_writes_nothing(
     monkeypatch.setattr(finegold.fitting.solve, "fit", interrupted)
     result = run("aggregate", votes, "-o", tmp_path / "out.csv")
     assert result.exit_code == 130
-    assert "interrupted; nothing was written" in assert_one_message(result.stderr)
+    assert "error: interrupted" in assert_one_message(result.stderr)
     assert list(tmp_path.iterdir()) == [votes]
 
 

@@ -17,7 +17,6 @@ from finegold.methods.ebcc import EBCC
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.methods.registry import REGISTRY
-from finegold.system.files import locked
 from tests.support.cli_helpers import CSV, refusal_of, run, write
 from tests.support.signals import KILL, interrupt_at, press_ctrl_c
 
@@ -25,7 +24,7 @@ FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
 HOLD = """
 import sys, time
 from pathlib import Path
-from finegold.system.files import locked
+from finegold.system.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -281,54 +280,3 @@ def test_a_checkpoint_that_another_process_uses_is_refused(votes, tmp_path):
         other.kill()
     assert fit(PTBCC(), votes, checkpoint=Checkpoint(path)).converged  # nobody holds it any more
     assert list(tmp_path.iterdir()) == []
-
-
-def test_updates_of_one_model_at_the_same_time_keep_all_votes(tmp_path):
-    model = tmp_path / "m.finegold"
-    finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(model)
-    before = finegold.load(model).annotations
-    assert before is not None
-    running = []
-    for number in range(4):
-        rows = "".join(f"new-{number}-{i},ann,x\n" for i in range(10))
-        new = write(tmp_path / f"{number}.csv", "task,worker,label\n" + rows)
-        running.append(
-            subprocess.Popen(
-                [*FINEGOLD, "update", model, new, "-o", model], stderr=subprocess.DEVNULL
-            )
-        )
-    assert [process.wait() for process in running] == [0, 0, 0, 0]
-    after = finegold.load(model).annotations
-    assert after is not None
-    assert after.n_votes == before.n_votes + 40
-    assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-
-
-def test_who_waits_for_a_lock_is_told_once(tmp_path):
-    path = tmp_path / "model"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        said = []
-
-        def tell(line):
-            said.append(line)
-            other.kill()
-
-        with locked(path, wait=tell):
-            assert said == [
-                f"{path} is in use by process {other.pid}; waiting until it has finished"
-            ]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_disk_without_locks_is_used_without_them(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr("fcntl.flock", refuse)
-    with locked(tmp_path / "model"):
-        finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "m.finegold")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.finegold", "votes.csv"]

@@ -19,7 +19,7 @@ import pytest
 import finegold
 from finegold.errors import InputError, OutputError
 from finegold.io.writers import check_table_path, write_frame, write_labels, write_pieces
-from finegold.system.files import check_writable, replacing, write_bytes
+from finegold.system.files import check_writable, write_bytes
 from finegold.votes.frames import to_polars
 from tests.support.cli_helpers import write
 
@@ -104,38 +104,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_bytes(tmp_path / "link.csv", b"new")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_bytes() == b"new"
-
-
-@pytest.mark.parametrize(
-    "trouble", [RuntimeError("bug"), KeyboardInterrupt(), OSError(errno.ENOSPC, "full")]
-)
-def test_any_failure_leaves_the_old_file_and_no_litter(
-    tmp_path: Path, trouble: BaseException
-) -> None:
-    path = write(tmp_path / "out.csv", "old")
-
-    def fail() -> None:
-        with replacing(path) as (temporary,):
-            temporary.write_text("half")
-            raise trouble
-
-    with pytest.raises((type(trouble), OutputError)):
-        fail()
-    assert path.read_text() == "old"
-    assert names_in(tmp_path) == ["out.csv"]
-
-
-def test_the_new_content_is_on_disk_before_it_takes_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    fsync, replace = os.fsync, Path.replace
-    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("fsync"), fsync(handle))[1])
-    monkeypatch.setattr(
-        Path, "replace", lambda self, to: (done.append("replace"), replace(self, to))[1]
-    )
-    write_bytes(tmp_path / "out", b"new")
-    assert done == ["fsync", "replace", "fsync"]
 
 
 FULL = [

@@ -26,7 +26,6 @@ from finegold.studio import files as scratch
 from finegold.studio import serve
 from finegold.studio.files import safe_name
 from finegold.system import files
-from tests.support.cli_helpers import run
 
 SOURCES = sorted(Path(finegold.__file__).parent.rglob("*.py"))
 TEXT = re.compile(r"\.(read_text|write_text)\((?!.*encoding)[^\"]*\)|\.open\(\)")
@@ -63,14 +62,6 @@ def test_dates_need_no_directive_that_windows_lacks() -> None:
     assert [
         path.name for path in SOURCES if re.search(r"%-[a-zA-Z]", path.read_text("utf-8"))
     ] == []
-
-
-def test_a_folder_may_end_in_the_separator_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_cluster = "writing a folder of labels (-o FOLDER/) needs a cluster"
-    assert needs_cluster in run("aggregate", "none.csv", "-o", "labels/").stderr
-    assert needs_cluster not in run("aggregate", "none.csv", "-o", "labels\\").stderr
-    monkeypatch.setattr(os, "sep", "\\")
-    assert needs_cluster in run("aggregate", "none.csv", "-o", "labels\\").stderr
 
 
 def test_text_files_are_opened_with_an_encoding() -> None:

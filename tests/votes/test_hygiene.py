@@ -8,13 +8,9 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.engines.dask import DaskEngine
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.folders.labels import aggregate_files
 from finegold.io.truth import match_truth
 from tests.support.cli_helpers import run, succeed, write
-from tests.support.dask_cluster import two_workers
-from tests.support.readers_votes import with_warnings
 
 HEADER = "task,worker,label\n"
 
@@ -124,32 +120,6 @@ def test_merged_spellings_are_kept_without_a_warning(tmp_path: Path) -> None:
     assert [(finding.kind, finding.groups) for finding in found.findings] == [
         ("merged", [[("cat", 2), ("Cat", 1)]])
     ]
-
-
-def test_a_cluster_raises_the_same_alarms(tmp_path: Path) -> None:
-    swapped = table(tmp_path / "v.csv", 4, 30, label="a?b", names=("worker", "img"))
-    gold = write(tmp_path / "gold.csv", "task,truth\n0,A\n1,A\n2,A\n3,A\n4,A\n")
-    _, expected = with_warnings(finegold.read, swapped, gold=gold)
-    with two_workers() as client, DaskEngine(client) as engine:
-        _, found = with_warnings(
-            aggregate_files, swapped, tmp_path / "labels", "ds", engine=engine, gold=gold
-        )
-    assert len(expected) == 5
-    assert sorted(found) == sorted(expected)
-
-
-def test_a_cluster_refuses_classes_that_need_too_much_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
-    path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
-    with two_workers() as client, DaskEngine(client) as engine:
-        monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "1e6")
-        with pytest.raises(
-            InputError, match=r'300 classes.*the column "answer", which was taken for the labels'
-        ):
-            aggregate_files(path, tmp_path / "labels", "ds", engine=engine, label="answer")
-    assert not (tmp_path / "labels").exists()
 
 
 def test_the_summary_counts_each_word_for_no_vote(tmp_path: Path) -> None:

@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.folders.votes import FirstPass, make_vocabulary
-from finegold.io.options import ReadOptions
 from finegold.io.truth import match_truth
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import native_column
@@ -259,26 +257,6 @@ def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
         "cat",
         "dog",
         "Dog",
-    ]
-
-
-def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
-    def part(*labels: str) -> FirstPass:
-        names = pl.Series(sorted(set(labels)))
-        counts = np.array([labels.count(name) for name in names])
-        people = pl.Series(["w"])
-        return FirstPass(
-            "v.csv", len(labels), people, np.zeros(1, np.int32), names, counts, pl.Series(["t"])
-        )
-
-    parts = [part("cat", "cat", "dog"), part("Cat", "Cat", "Cat", "dog")]
-    found = make_vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
-    assert found.labels.to_list() == ["Cat", "cat", "dog"]
-    assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
-    found = make_vocabulary(parts, None, ReadOptions(), True, 1)
-    assert to_list(found.classes) == ["Cat", "cat", "dog"]
-    assert [finding.text for finding in found.findings] == [
-        "3 classes look like 2: Cat (3) = cat (2)"
     ]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,6 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
 if TYPE_CHECKING:
-    from finegold.engines.dask import DaskEngine
-    from finegold.io.folders.labels import FolderOutcome
     from finegold.io.tables import WatchReading
 
 # known truths from which they set the temperature of confidences: bench/trust/gold.py
@@ -358,23 +356,3 @@ def names_given(options: Mapping[str, Any]) -> list[str]:
         and value is not False
         and not (isinstance(value, Sized) and len(value) == 0)
     ]
-
-
-def run_into_folder(job: Job, folder: str | Path, *, probabilities: bool = False) -> FolderOutcome:
-    """Aggregate files into a folder of labels, for a job whose engine is "dask"."""
-    from finegold.io.folders.labels import aggregate_files, check_folder
-
-    method = job.chosen_method
-    check_folder(Path(folder).expanduser().resolve(), job.votes, job.gold)
-    given = {name: value for name, value in job.reading_keywords.items() if value}
-    with job.open_engine(method.single) as engine, job.progress.fitting(method.name) as line:
-        return aggregate_files(
-            job.votes,
-            folder,
-            method,
-            engine=cast("DaskEngine", engine),
-            gold=job.gold,
-            probabilities=probabilities,
-            on_step=job.on_step or line,
-            **given,
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
@@ -14,7 +13,7 @@ import typer
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import ALL, as_flag, job_of
+from finegold.cli.options import ALL, job_of
 from finegold.cli.outputs import say
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse, table_parts
@@ -23,23 +22,18 @@ from finegold.io.options import DATABASES, EXPORTS, ReadOptions
 if TYPE_CHECKING:
     import polars as pl
 
-    from finegold.api.job import Job
     from finegold.api.result import Result
 
 # which the model has
 FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed", "paper"))
-# options of reading that work there
-ON_A_CLUSTER = {
-    "task", "annotator", "label", "classes", "ordered", "missing", "keep_missing", "normalise", "alias", "repeated"
-}  # fmt: skip
 
 
 @o.with_groups
 def aggregate(
     files: o.Files,
     output: str | None = o.opt(
-        "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or FOLDER/ with --engine"
-        " dask. By default, CSV is printed.",
+        "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is"
+        " printed.",
         *("--output", "-o"),
     ),
     fit: o.Fit = o.FIT_ONE,
@@ -83,20 +77,6 @@ def aggregate(
         "--to-table": to_table,
     }
     single |= {"--predictions": fit.predictions}
-    if output is not None and output.endswith(("/", os.sep)):
-        local = {
-            as_flag(name, getattr(reading, name))[0]
-            for name in reading.given()
-            if name not in ON_A_CLUSTER
-        }
-        refused = single | dict.fromkeys(local, True) | {"--gold-from-export": fit.gold is True}
-        refused |= {
-            "--resume": fit.resume,
-            "--overwrite": fit.overwrite,
-            "--write-back": write_back,
-        }
-        _aggregate_into_folder(job, output, annotators, probabilities, json, raw, refused)
-        return
     output = None if output == "-" else output
     if every_question:
         refuse_for_all_questions(single | {"--query": reading.query, "--table": reading.table})
@@ -231,43 +211,6 @@ def _concatenate(
     )
 
 
-def _aggregate_into_folder(
-    job: Job,
-    folder: str,
-    annotators: str | None,
-    probabilities: bool,
-    json: bool,
-    raw: bool,
-    refused: dict[str, Any],
-) -> None:
-    """Aggregate votes into a folder of labels, which the workers of a cluster write.
-
-    `refused` are options that need all votes on one machine.
-    """
-    from finegold.api.job import run_into_folder
-
-    if job.engine != "dask":
-        raise InputError(
-            "writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a"
-            " file"
-        )
-    if given := [flag for flag, value in refused.items() if value]:
-        raise InputError(
-            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o"
-            " labels.parquet)"
-        )
-    out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading_keywords.get("alias")])
-    outcome = run_into_folder(job, folder, probabilities=probabilities)
-    out.write_all({annotators: out.frame_writer(outcome.annotators, raw)})
-    counted = {"n_votes": outcome.n_votes, "n_tasks": outcome.n_tasks, "gold": outcome.n_gold}
-    counted |= {"tied": outcome.tied, "differs_from_majority": outcome.outvoted}
-    summary = out.summary_of(outcome.result, counted)
-    summary["files"] = {"labels": folder, "annotators": annotators, "model": None}
-    if json:
-        out.print_json(summary)
-    out.print_summary(summary, outcome.result)
-
-
 @o.with_groups
 def update(
     model: str = typer.Argument(
@@ -301,7 +244,6 @@ def update(
     from finegold.io.writers import write_labels
     from finegold.results.archive import load
     from finegold.results.tables import annotators_for_users
-    from finegold.system.files import locked
 
     execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
     gold, _, _ = execution.pop("gold"), execution.pop("method"), execution.pop("settings")
@@ -313,18 +255,16 @@ def update(
     # only the new model may replace the old one
     out.check_outputs([labels, annotators], [], [model])
     out.check_outputs([labels, annotators], [output], files or [], reading, fit)
-    # of two updates without a lock, one would be lost
-    with locked(Path(output).expanduser(), wait=say):
-        before = Result.of(load(model))
-        with on_terminal(f"{before.method} (update)") as on_step:
-            result = before.update(
-                files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution
-            )
-        summary = out.summary_of(result)
-        summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
-        table = out.frame_writer(lambda: annotators_for_users(result), raw)
-        write = partial(write_labels, result, escape_formulas=not raw)
-        out.write_all({labels: write, annotators: table, output: result.save})
+    before = Result.of(load(model))
+    with on_terminal(f"{before.method} (update)") as on_step:
+        result = before.update(
+            files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution
+        )
+    summary = out.summary_of(result)
+    summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
+    table = out.frame_writer(lambda: annotators_for_users(result), raw)
+    write = partial(write_labels, result, escape_formulas=not raw)
+    out.write_all({labels: write, annotators: table, output: result.save})
     if json:
         out.print_json(summary)
     out.print_summary(summary, result)

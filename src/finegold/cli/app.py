@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,9 +17,8 @@ from typer.models import CommandInfo
 
 import finegold
 from finegold.cli.options import CommandLine
-from finegold.cli.outputs import report_error, say, warn
+from finegold.cli.outputs import report_error, warn
 from finegold.errors import FinegoldError, FinegoldWarning
-from finegold.system.files import WRITTEN, finish_moves
 from finegold.system.memory import did_you_mean
 
 # By panel of the help: the commands, the module of each, and its function if that has another name.
@@ -110,15 +107,6 @@ class Command(PlainHelp, TyperCommand):
             else:
                 others(message, category, *where, **more)
 
-        WRITTEN.clear()
-        for word in line.words:
-            # not every word can be a path
-            with suppress(OSError, RuntimeError, ValueError):
-                if finished := finish_moves(Path(word).expanduser().parent):
-                    say(
-                        f"a run that was killed had written {', '.join(map(str, finished))}; they"
-                        " are in place now"
-                    )
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", FinegoldWarning)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from finegold.errors import FinegoldError, InputError, OutputError
-from finegold.system.files import WRITTEN
 
 if TYPE_CHECKING:
     from finegold.cli.options import CommandLine, Fit
@@ -100,12 +99,8 @@ def report_error(error: BaseException, line: CommandLine | None = None) -> int:
     elif isinstance(error, KeyboardInterrupt):
         # where the work is kept, with the command that continues it
         again = f": {line.change({'overwrite': None, 'resume': True})}" if line else ""
-        kept = (
-            f"{error}{again}"
-            if str(error)
-            else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
-        )
-        message, code = f"interrupted; {kept}", INTERRUPTED
+        kept = f"{error}{again}" if str(error) else ""
+        message, code = f"interrupted{f'; {kept}' if kept else ''}", INTERRUPTED
     elif isinstance(error, MemoryError):
         message = (
             "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger"
@@ -236,10 +231,8 @@ ANNOTATORS_SHOWN = 3
 NAMES_SHOWN = 10
 
 
-def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dict[str, Any]:
-    """Return the summary of a result; `counted` has the counts that are not known here if its votes
-    are elsewhere.
-    """
+def summary_of(result: ResultData) -> dict[str, Any]:
+    """Return what a command says about a result."""
     from finegold.votes.encoding import MISSING, to_list
 
     votes, combined = result.annotations, result.combined
@@ -268,8 +261,6 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
         "rows": asdict(result.counts),
         "no_vote": {} if votes is None else votes.hygiene.no_vote,
     }
-    if counted is not None:
-        return summary | counted
     from finegold.insight.expected import expected_accuracy
     from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
 

@@ -25,7 +25,7 @@ from finegold.errors import InputError, use
 from finegold.methods.base import Method
 from finegold.results.archive import steps_of, to_json, write_archive
 from finegold.results.data import Step
-from finegold.system.files import locked
+from finegold.system.locks import locked
 from finegold.system.unpacking import (
     check_alike,
     check_rows,

@@ -9,6 +9,7 @@ restores every text.
 from __future__ import annotations
 
 import datetime
+import errno
 import io
 import math
 import os
@@ -209,7 +210,7 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if "No space left" in str(error):
-            raise OSError(str(error)) from error
+            raise OSError(errno.ENOSPC, str(error)) from error
         # in what Polars called
         if "KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from error

@@ -22,7 +22,7 @@ from numba.extending import intrinsic as as_intrinsic
 
 from finegold.errors import FinegoldWarning, OutputError
 from finegold.kernels.jit import WATCH
-from finegold.system.files import locked
+from finegold.system.locks import locked
 
 DIGEST = hashlib.sha256().digest_size
 _warned: set[str] = set()

@@ -20,7 +20,7 @@ from finegold.io.source import READABLE
 from finegold.io.tables import open_table
 from finegold.studio.problems import Problem, rename_files
 from finegold.studio.store import Row, Store
-from finegold.system.files import move, temporary_name
+from finegold.system.files import replacing
 
 try:
     import fcntl
@@ -128,9 +128,9 @@ class Files:
         path = self.scratch / str(blob) / safe_name(name)
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            copy = temporary_name(path)
-            self.store.copy_to(blob, copy)
-            move(copy, path)  # other threads see the whole file or none
+            # other threads see the whole file or none
+            with replacing(path) as (copy,):
+                self.store.copy_to(blob, copy)
         return path
 
     @contextmanager

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from finegold.errors import InputError, OutputError
-from finegold.system.files import reserved
+from finegold.system.files import write_bytes
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -92,9 +92,7 @@ def cached_text(name: str, make: Callable[[], str]) -> str:
     with suppress(OSError, OutputError):
         data = text.encode()
         path.parent.mkdir(parents=True, exist_ok=True)
-        with reserved(path) as temporary:
-            temporary.write_bytes(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
-            temporary.replace(path)
+        write_bytes(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
     return text
 
 

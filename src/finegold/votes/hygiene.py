@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning, Placeholder, Remedy, use
 from finegold.votes.encoding import text_of
 
 if TYPE_CHECKING:
-    from finegold.votes.annotations import Annotations, Counts, Repeated
+    from finegold.votes.annotations import Annotations, Repeated
 
 # spellings of one class and how often each occurs; None for a truth
 Groups = list[list[tuple[str, int | None]]]
@@ -278,23 +276,7 @@ ITEM = re.compile(
 )
 
 
-class Totals(NamedTuple):
-    """What `examine_votes` needs of votes that are spread over machines, under the names that
-    annotations have.
-    """
-
-    n_votes: int
-    n_tasks: int
-    n_annotators: int
-    class_names: Sequence[Any]
-    votes_per_class: NDArray[Any]
-    # at most NAMES_EXAMINED
-    task_names: Sequence[Any]
-    annotator_names: Sequence[Any]
-    counts: Counts
-
-
-def examine_votes(votes: Annotations | Totals, repeated: Repeated = "first") -> list[Finding]:
+def examine_votes(votes: Annotations, repeated: Repeated = "first") -> list[Finding]:
     """Report what looks wrong in votes that could be read, with the likely cause."""
     findings = []
     n_classes, n_votes, n_annotators = len(votes.class_names), votes.n_votes, votes.n_annotators
