@@ -231,17 +231,17 @@ class PTBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         """Compute (11), (12) and the sums of (8)-(10) for the tasks of a block."""
         model = parameters.model
-        sums = tau, pi, total, confusion = [np.zeros_like(values) for values in model]
+        sums = kernels.Sums(*map(np.zeros_like, model))
         change, log_norm, entropy = kernels.sweep(
             block.classes,
-            block.length(model.diff.shape[1]),
+            block.length(len(parameters.v.counts) - 1),
             block.votes,
             block.gold,
             model,
             block.posterior,
-            tuple(sums),
+            sums,
         )
-        return Statistics(change, tau, pi, total, confusion, log_norm, entropy)
+        return Statistics(change, *sums, log_norm, entropy)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
         return _parameters(before.priors, statistics.tau, *_with_first(statistics, before))
