@@ -59,7 +59,6 @@ def aggregate(
         " (Argilla), to import into the tool.",
         panel=EXPORTS,
     ),
-    raw: o.Raw = False,
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
@@ -119,7 +118,7 @@ def aggregate(
     is_printed = not (output or to_table)
     if every_question:
         labels = _concatenate(results, lambda each: _labels_of(each, probabilities=probabilities))
-        write_labels = out.frame_writer(lambda: labels, raw)
+        write_labels = out.frame_writer(lambda: labels)
         summary: dict[str, Any] = {
             "questions": summaries,
             "files": {"labels": output, "annotators": annotators},
@@ -127,7 +126,7 @@ def aggregate(
     else:
         from finegold.io.writers import write_labels as write
 
-        write_labels = partial(write, result, escape_formulas=not raw, **columns)
+        write_labels = partial(write, result, **columns)
         table = f"{to_table} in {parse(to_database or files[0]).name}" if to_table else None
         summary = summaries[""] | {"files": written, "table": table}
         summaries = {"": summary}
@@ -154,7 +153,7 @@ def aggregate(
     writers = {
         write_back: write_export,
         output: write_labels,
-        annotators: out.frame_writer(table_of_annotators, raw),
+        annotators: out.frame_writer(table_of_annotators),
     }
     writers |= {} if save is None else {save: result.save}
     out.write_all(writers, then=write_table if to_table else None)
@@ -231,7 +230,6 @@ def update(
     fit: o.Fit = FIT_AGAIN,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Add new votes to a model. The cost depends on the number of new votes only.
 
@@ -262,8 +260,8 @@ def update(
         )
     summary = out.summary_of(result)
     summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
-    table = out.frame_writer(lambda: annotators_for_users(result), raw)
-    write = partial(write_labels, result, escape_formulas=not raw)
+    table = out.frame_writer(lambda: annotators_for_users(result))
+    write = partial(write_labels, result)
     out.write_all({labels: write, annotators: table, output: result.save})
     if json:
         out.print_json(summary)

@@ -47,7 +47,6 @@ def convert(
     ),
     reading: ReadOptions = o.EVERY_VOTE,
     known: o.Fit = GOLD,
-    raw: o.Raw = False,
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
@@ -68,7 +67,7 @@ def convert(
         if reading.multi:
             raise InputError("sets of labels have no meaning here; leave out --multi")
         votes = {"": job_of(files, reading, gold=known.gold).read(may_be_sets=False)}
-    shape = {"wide": to is Shape.wide, "gold": known.gold is not None, "escape_formulas": not raw}
+    shape = {"wide": to is Shape.wide, "gold": known.gold is not None}
     if output == "-":
         write_votes(votes, output, **shape)
     else:
@@ -310,8 +309,8 @@ def simulate(
         out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
         out.write_all(
             {
-                str(votes): lambda path: write_pieces(vote_tables(), path, escape_formulas=False),
-                str(truth): lambda path: write_pieces(truth_tables(), path, escape_formulas=False),
+                str(votes): lambda path: write_pieces(vote_tables(), path),
+                str(truth): lambda path: write_pieces(truth_tables(), path),
             }
         )
     say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")

@@ -104,7 +104,6 @@ def compare(
     fit: o.Fit = o.FIT_SEVERAL,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Run several methods on the same votes and compare their labels, their accuracy and their
     cost.
@@ -124,7 +123,7 @@ def compare(
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
     comparison = run(job, chosen, truth=truths)
     rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
-    out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels}, raw)
+    out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels})
     if json:
         agreement = {
             name: dict(zip(names, row, strict=True))
@@ -183,7 +182,6 @@ def agreement(
     pairs: str | None = o.opt("Write the agreement of each pair of annotators."),
     reading: ReadOptions = o.EVERY_VOTE,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
     AC1.
@@ -200,7 +198,7 @@ def agreement(
     if reading.ordered and level == "nominal":
         level = level_of_order(votes.class_names)
     measured = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
-    out.write_tables({annotators: measured.annotators, pairs: measured.pairs}, raw)
+    out.write_tables({annotators: measured.annotators, pairs: measured.pairs})
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if json:
         figures: dict[str, Any] = {"level": measured.level, **measured.figures()}

@@ -75,7 +75,6 @@ def judges(
     report: str | None = o.opt("Write an HTML report with a section on the judges."),
     reading: LogReading = JUDGE_LOG,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Find out what each LLM judge is worth: accuracy, position bias, consistency, failures, cost.
 
@@ -149,8 +148,8 @@ def judges(
     )
     labelled = assessed.labels(chosen) if labels else None
     tables = {
-        output: frame_writer(assessed.table, raw),
-        labels: frame_writer(lambda: labelled, raw),
+        output: frame_writer(assessed.table),
+        labels: frame_writer(lambda: labelled),
     }
     write_all(tables | {report: assessed.report})
     if json:
@@ -246,7 +245,6 @@ def rank(
     matrix: str | None = o.opt("Write the win rates of all pairs to a file."),
     reading: LogReading = JUDGE_LOG,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of
     ranks.
@@ -262,7 +260,7 @@ def rank(
     how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
     how |= {name: getattr(reading, name) for name in options_of(reading)}
     ranking = rank_log(logs, gold=gold, **how)
-    write_all({output: frame_writer(ranking.table, raw), matrix: frame_writer(ranking.matrix, raw)})
+    write_all({output: frame_writer(ranking.table), matrix: frame_writer(ranking.matrix)})
     if json:
         print_json(ranking.to_dict())
         return

@@ -263,11 +263,6 @@ TruthLabel = Annotated[
     typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-NO_APOSTROPHE = (
-    "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run as a"
-    " formula."
-)
-Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
 
 
 # ---- Methods with their settings

@@ -211,16 +211,16 @@ def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None
             then()
 
 
-def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
-    """Return a function that writes the data frame that `make` returns; see --raw."""
+def frame_writer(make: Callable[[], Any]) -> Write:
+    """Return a function that writes the data frame that `make` returns."""
     from finegold.io.writers import write_frame
 
-    return lambda path: write_frame(make(), path, escape_formulas=not raw)
+    return lambda path: write_frame(make(), path)
 
 
-def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = False) -> None:
+def write_tables(tables: Mapping[str | None, Callable[[], Any]]) -> None:
     """Write the data frames that these functions return, by path; all or none."""
-    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
+    write_all({path: frame_writer(make) for path, make in tables.items()})
 
 
 # ---- The summary of a fit: a few lines on standard error, or one JSON object on standard output

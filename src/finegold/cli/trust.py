@@ -61,7 +61,6 @@ def sample(
     fit: o.Fit = o.FIT_BESIDE_SEED,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
     labels are.
@@ -87,7 +86,7 @@ def sample(
     }
     source = o.model_or_job(files, reading, fit)
     drawn = api.sample(source, n, **options, truth_column=truth_column, show_labels=show_labels)
-    out.write_all({output: out.frame_writer(lambda: drawn.sheet, raw), plan: drawn.plan.write})
+    out.write_all({output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
     if json:
         figures = {
             "sheet": output,
@@ -123,7 +122,6 @@ def certify(
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Estimate the accuracy of all labels from a completed sheet, and find those that can be
     accepted unchecked.
@@ -144,7 +142,7 @@ def certify(
             verify,
         )
     labels = made.labels(result) if output is not None else None
-    out.write_all({output: out.frame_writer(lambda: labels, raw), certificate: made.save})
+    out.write_all({output: out.frame_writer(lambda: labels), certificate: made.save})
     if json:
         out.print_json(made.to_dict() | ({} if verify is None else {"verified": True}))
         return
@@ -181,7 +179,6 @@ def trust(
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Show how far labels can be trusted: labels against the majority, spammers, correlated
     annotators, calibration.
@@ -206,7 +203,7 @@ def trust(
     }
     if measured is not None:
         tables[calibration] = measured.curve
-    out.write_tables(tables, raw)
+    out.write_tables(tables)
     if json:
         out.print_json(checked.figures())
         return
@@ -280,7 +277,6 @@ def audit(
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
     first.
@@ -293,7 +289,7 @@ def audit(
     out.check_outputs([output], [], [*files, labels], reading, fit)
     current = truths_of(labels, labels_task, labels_label, "labels-")
     table = to_polars(judge(result_of(files, reading, fit), current))
-    out.write_tables({output: lambda: table}, raw)
+    out.write_tables({output: lambda: table})
     if json:
         out.print_json(
             {
@@ -303,7 +299,7 @@ def audit(
             }
         )
     elif output is None:
-        write_frame(table, "-", escape_formulas=not raw)
+        write_frame(table, "-")
     judges = "votes and predictions" if "predicted" in table.columns else "votes"
     say(
         f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong,"
@@ -332,7 +328,6 @@ def next_votes(
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
-    raw: o.Raw = False,
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
     from finegold.api.aggregate import next_votes as plan_next
@@ -347,9 +342,7 @@ def next_votes(
         known = {str(name): name for name in to_list(result.annotator_names)}
         voters = [known.get(name, name) for name in o.split_commas(available)]
     plan = plan_next(result, budget, annotators=voters, safe=safe)
-    out.write_tables(
-        {output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators}, raw
-    )
+    out.write_tables({output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators})
     n_exhausted = int(plan.exhausted.sum())
     if json:
         frames = {"ask": plan.tasks(), "annotators": plan.annotators()}

@@ -38,7 +38,6 @@ from finegold.io.source import (
     sniff,
     sources_of,
 )
-from finegold.io.writers import MARK, unescape_cells, unescape_name
 from finegold.votes.encoding import (
     TEXT,
     Coded,
@@ -567,9 +566,6 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
         _refuse_repeated_names(source.name, names)
     schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
     scan = pl.scan_csv(source.content, schema=schema, skip_lines=skipped, glob=False, **dialect)
-    columns = scan.collect_schema().names()
-    if any(name.startswith(MARK) for name in columns):
-        scan = scan.rename({name: unescape_name(name) for name in columns})
     # commas at the end of every line are no columns
     if unnamed > 1 and all(names[:-unnamed]):
         scan = scan.select(scan.collect_schema().names()[:-unnamed])
@@ -610,7 +606,7 @@ def batches(
                 break
             if source.is_delimited:
                 may_be_short |= bool(batch.get_column(SHORT).any())
-                batch = unescape_cells(batch.drop(SHORT))
+                batch = batch.drop(SHORT)
             yield batch
         # Polars fills short rows with nulls; quoted lines may look short, too
         if may_be_short and not may_omit:

@@ -1,10 +1,4 @@
-"""Writers. A file appears whole or not at all: one temporary name, one rename.
-
-Cells of CSV and TSV files that a spreadsheet would take for formulas are escaped: a text that
-begins with =, +, -, @, a tab or a line break gets an apostrophe in front, unless it is a number. So
-does a text that begins with apostrophes before such a character. Removing one apostrophe therefore
-restores every text.
-"""
+"""Writers. A file appears whole or not at all: one temporary name, one rename."""
 
 from __future__ import annotations
 
@@ -13,7 +7,6 @@ import errno
 import io
 import math
 import os
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,36 +36,22 @@ GZIP = 31
 # made and written at a time
 ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18
 
-MARK = "'"
-FORMULA = r"^'*[=+\-@\t\r\n]"
+# what a spreadsheet takes for a formula, and what it takes for a number instead
+FORMULA = r"^[=+\-@\t\r\n]"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-ESCAPED = r"^'('*[=+\-@\t\r\n])"
 
 
-def escape_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with an apostrophe before each text and column name that could be a formula."""
-    texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
-    is_formula = texts.str.contains(FORMULA) & ~texts.str.contains(NUMBER)
-    marked = frame.with_columns(pl.when(is_formula).then(MARK + texts).otherwise(texts).name.keep())
-    formulas = [
-        name for name in frame.columns if re.match(FORMULA, name) and not re.match(NUMBER, name)
-    ]
-    return marked.rename({name: MARK + name for name in formulas})
+def escape_formulas(path: Path) -> None:
+    """Put an apostrophe before each cell of a CSV file that a spreadsheet would run.
 
-
-def unescape_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the table as it was before `escape_cells`."""
-    marked = [
-        column
-        for column in frame
-        if column.dtype == pl.String and column.str.starts_with(MARK).any()
-    ]
-    return frame.with_columns(column.str.replace(ESCAPED, "${1}") for column in marked)
-
-
-def unescape_name(name: str) -> str:
-    """Return the name of a column as it was before `escape_cells`."""
-    return re.sub(ESCAPED, r"\1", name)
+    The studio does so with its downloads, which are other people's texts and open with a click.
+    Files that commands and functions write hold what the user gave.
+    """
+    cells = pl.read_csv(path, has_header=False, infer_schema=False)
+    text = pl.all()
+    is_formula = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
+    escaped = pl.when(is_formula).then("'" + text).otherwise(text).name.keep()
+    cells.with_columns(escaped).write_csv(path, include_header=False)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -101,19 +80,15 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
 
 
 @documented
-def write_frame(
-    frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None
-) -> None:
+def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
     """Write a data frame of any library as CSV, TSV, JSONL, Parquet or XLSX, as the extension says.
 
     frame (DataFrame): The table.
     path (str or Path): The file to write; "-" is CSV on standard output.
-    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would
-        take for formulas. Finegold's readers remove it. The default is True.
     Raises (InputError or OutputError): If the format is not known, or if the file cannot be
         written. An existing file is left as it was.
     """
-    write_pieces(map(to_polars, [frame]), path, escape_formulas=escape_formulas)
+    write_pieces(map(to_polars, [frame]), path)
 
 
 @documented
@@ -123,7 +98,6 @@ def write_labels(
     *,
     probabilities: bool = False,
     scores: bool = False,
-    escape_formulas: bool | None = None,
 ) -> None:
     """Write the labels piece by piece, without holding all of them in memory.
 
@@ -135,27 +109,21 @@ def write_labels(
         "-" is CSV on standard output.
     probabilities: Add a column per class with its probability.
     scores: Add the expected score and its interval, for ordered classes.
-    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would
-        take for formulas. Finegold's readers remove it. The default is True.
     Raises (InputError or OutputError): If the format is not known, or if the file cannot be
         written. An existing file is left as it was.
     """
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
-    write_pieces(pieces, path, escape_formulas=escape_formulas)
+    write_pieces(pieces, path)
 
 
 def write_pieces(
     pieces: Iterable[pl.DataFrame],
     path: str | os.PathLike[str],
-    *,
-    escape_formulas: bool | None = None,
 ) -> None:
     """Write one or more tables with the same columns as one table. Each is made when the one before
     is written.
     """
     kind, is_packed = check_table_path(path)
-    if kind in ("csv", "tsv") and escape_formulas is not False:
-        pieces = map(escape_cells, pieces)
     # as bytes: Polars would report a closed pipe or a full disk in its own way
     if os.fspath(path) == STANDARD_OUTPUT:
         for number, piece in enumerate(pieces):
@@ -316,7 +284,6 @@ def write_votes(
     *,
     wide: bool = False,
     gold: bool = False,
-    escape_formulas: bool | None = None,
 ) -> None:
     """Write votes as a plain table: CSV, TSV, JSONL or Parquet, as the extension says.
 
@@ -325,8 +292,6 @@ def write_votes(
     path (str or Path): The file to write.
     wide: Write a row per task and a column per annotator, instead of a row per vote.
     gold: Add a column of the known truths.
-    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would
-        take for formulas. Finegold's readers remove it. The default is True.
     Raises (InputError): If the format is not known, or if the votes do not fit into a wide table.
 
     Examples
@@ -358,7 +323,7 @@ def write_votes(
     # as text: labels may be numbers for one question and words for another
     if len(each) > 1:
         tables = [pl.concat([piece.cast(pl.String) for piece in tables], how="diagonal")]
-    write_pieces(tables, path, escape_formulas=escape_formulas)
+    write_pieces(tables, path)
 
 
 def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:

@@ -24,7 +24,7 @@ from finegold.io.databases import parse
 from finegold.io.source import READABLE, reading
 from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
-from finegold.io.writers import write_frame, write_labels, write_votes
+from finegold.io.writers import escape_formulas, write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.results.data import SEPARATOR
 from finegold.results.tables import annotators_for_users, natural_order, scores_table
@@ -199,6 +199,8 @@ def export(
             write_report(shown.result, path, title=row["name"])
         case _:
             shown.result.save(path)
+    if path.suffix == ".csv":
+        escape_formulas(path)
     media_type = MEDIA_TYPES.get(path.suffix, "application/octet-stream")
     # The report contains names from the data, so a sandbox keeps it from running scripts with the studio's origin.
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
