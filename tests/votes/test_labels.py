@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections import Counter
 from functools import partial
@@ -213,6 +214,16 @@ def test_numbers_that_are_written_differently_are_merged_and_reported(tmp_path: 
     ]
     votes, said = said_by(long_table(tmp_path, "0.0", "1", "1.0", "1.0"))
     assert (to_list(votes.class_names), len(said)) == ([0, 1], 1)
+
+
+@pytest.mark.parametrize(
+    "label", ["0" * 3000 + "." + "0" * 3000 + "x", "7" * 5000], ids=["zeros", "digits"]
+)
+def test_a_label_of_thousands_of_digits_is_read_at_once(tmp_path: Path, label: str) -> None:
+    path, began = long_table(tmp_path, label, "1", "2"), time.perf_counter()
+    assert counts_of(finegold.read(path)) == {label: 1, "1": 1, "2": 1}
+    assert set(finegold.read(path, classes=["1", "2", label]).class_names) == {"1", "2", label}
+    assert time.perf_counter() - began < 5
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -105,7 +105,7 @@ def problems_of_text(source: Source) -> Iterator[InputError]:
                         problem = f"found {type(value).__name__}"
                 except (ValueError, RecursionError) as error:
                     # objects over several lines
-                    with suppress(ijson.JSONError), source.open_bytes() as whole:
+                    with suppress(ijson.JSONError, ValueError), source.open_bytes() as whole:
                         deque(ijson.basic_parse(whole, multiple_values=True), maxlen=0)
                         problem = (
                             f"{name} is JSON, but holds no votes that Finegold recognises; expected"

@@ -41,7 +41,7 @@ SCALARS = (
 # the hash table starts with 2**12 entries
 INITIAL_TABLE_BITS = 12
 # an integer as Python writes it: 7, not 007 or +7
-INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"
+INTEGER_PATTERN = r"^(0|-?[1-9][0-9]{0,37})$"
 # from this number of names on, Polars joins replace Python dictionaries
 MIN_NAMES_FOR_JOIN = 100_000
 # Python's str.strip also removes \x1c to \x1f

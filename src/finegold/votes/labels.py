@@ -187,7 +187,6 @@ ACCENT = re.compile(r"([a-z])[\u0300-\u036f]+")
 BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
 # look like Latin letters
 CYRILLIC = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456", "aeopcyxi")
-NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 # with the votes, for reports and the studio
 KEPT_GROUPS, KEPT_SPELLINGS = 100, 50
@@ -378,11 +377,15 @@ def _key(text: str) -> str:
 
 def _number(text: str) -> str | None:
     """Return a number in its shortest form: 1 for 01, +1 and 1.0."""
-    parts = NUMBER.fullmatch(text)
-    if parts is None:
+    is_signed = text.startswith(("+", "-"))
+    whole, _, fraction = text[is_signed:].partition(".")
+    digits = whole + fraction
+    # a regular expression would try every way to divide a row of zeros
+    if not (digits.isascii() and digits.isdigit()):
         return None
-    shortest = (parts[2] or "0") + (f".{parts[3]}" if parts[3] else "")
-    return f"-{shortest}" if parts[1] == "-" and shortest != "0" else shortest
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    shortest = f"{whole}.{fraction}" if fraction else whole
+    return f"-{shortest}" if text[0] == "-" and shortest != "0" else shortest
 
 
 def _look_alike_finding(groups: list[list[str]], counts: dict[str, int], n_classes: int) -> Finding:
