@@ -24,8 +24,8 @@ SOURCE = ROOT / "src" / "finegold"
 EQUATIONS = ROOT / "docs" / "reference" / "equations"
 NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unparse writes it
 GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
-SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
-PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
+SECTION = re.compile(r"(?m)^(?:Args|Examples):\n")
+PARAMETER = re.compile(r"(?m)^    (\w+)(?: \(.*?\))?: (.*\n(?:        .*\n)*)")
 CITATION = re.compile(
     r"(?s)[A-Z][\w.-]*(?: [A-Z][\w.-]*)*(?:,|:| et al).*\b(?:19|20)\d\d\b"
 )  # authors, then a year

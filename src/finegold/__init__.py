@@ -57,7 +57,6 @@ def __getattr__(name: str) -> Any:
         value = import_module("finegold.api.estimators").estimator(method)
     else:
         raise AttributeError(f"module 'finegold' has no attribute {name!r}")
-    import_module("finegold.system.docstrings").make_docstrings()
     globals()[name] = value
     return value
 

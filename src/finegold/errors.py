@@ -101,15 +101,11 @@ class FinegoldError(Exception):
 class InputError(Worded, FinegoldError, ValueError):
     """The data or the settings cannot be used as they are (exit code 2).
 
-    Parameters
-    ----------
-    problem : str
-        What is wrong: what was found, and what was expected. It names no option of the command
-        line.
-    where : str, optional
-        The file, the row and the column.
-    remedies : iterable of Remedy, optional
-        What the user can do about it.
+    Args:
+        problem: What is wrong: what was found, and what was expected. It names no option of the
+            command line.
+        where: The file, the row and the column.
+        remedies: What the user can do about it.
     """
 
     def __init__(self, problem: str = "", where: str = "", remedies: Iterable[Remedy] = ()) -> None:
@@ -128,12 +124,9 @@ class OutputError(FinegoldError, OSError):
 class FinegoldWarning(Worded, UserWarning):
     """Something was left out or looks wrong, but the work continues.
 
-    Parameters
-    ----------
-    problem : str
-        What was noticed.
-    remedies : iterable of Remedy, optional
-        What the user can do about it.
+    Args:
+        problem: What was noticed.
+        remedies: What the user can do about it.
     """
 
     def __init__(self, problem: str = "", remedies: Iterable[Remedy] = ()) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,7 @@ from finegold.insight.judges.scores import (
 )
 from finegold.insight.notebook import judges_html
 from finegold.io.judge_logs import TIED, JudgeLog, only_judges, read_judge_log, with_gold
-from finegold.io.verdicts import LogReading
 from finegold.results.data import summarise
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
@@ -63,16 +61,16 @@ CHECK = (
 )
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class JudgeReport:
     """What the judges of a log are worth: the result of `finegold.judges.assess`.
 
-    log: The verdicts.
-    result: The labels of the items, by all judges and the gold.
-    scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is
-        first.
-    correlated: Groups of judges that err alike; None if no answer is decided.
+    Attributes:
+        log: The verdicts.
+        result: The labels of the items, by all judges and the gold.
+        scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The
+            best is first.
+        correlated: Groups of judges that err alike; None if no answer is decided.
     """
 
     log: JudgeLog
@@ -104,7 +102,8 @@ class JudgeReport:
     def table(self) -> Any:
         """Return a data frame with one row per judge, the best first.
 
-        Returns (data frame): All figures, with the ends of their 95 % intervals.
+        Returns:
+            data frame: All figures, with the ends of their 95 % intervals.
         """
         rows: list[dict[str, Any]] = []
         for score, figures in zip(self.scores, self.judges(), strict=True):
@@ -126,9 +125,10 @@ class JudgeReport:
         """Return the figures of every judge as plain values: what JSON, tables, the report and the
         studio show.
 
-        Returns: The best judge first. None where nothing is known; `ranks` has the first and the
-            last place that the intervals of accuracies allow, or without gold those of agreement
-            and consistency.
+        Returns:
+            The best judge first. None where nothing is known; `ranks` has the first and the last
+            place that the intervals of accuracies allow, or without gold those of agreement and
+            consistency.
         """
         ranks = places(self.scores)
         return [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores]
@@ -136,9 +136,12 @@ class JudgeReport:
     def labels(self, panel: Sequence[str] | None = None) -> Any:
         """Return the label of every item that has one, by all judges and the gold.
 
-        panel: The judges whose calls count, if not all.
-        Returns (data frame): The item, its label (for pairs of systems: both systems and the
-            winner), the confidence, and the number of judges that answered.
+        Args:
+            panel: The judges whose calls count, if not all.
+
+        Returns:
+            data frame: The item, its label (for pairs of systems: both systems and the winner), the
+                confidence, and the number of judges that answered.
         """
         if panel is not None:
             self._refuse_unknown(panel)
@@ -164,10 +167,15 @@ class JudgeReport:
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> JudgeComparison:
         """Compare two judges or panels on the items that both answered.
 
-        first, second: A judge, or the members of a panel.
-        Returns: The difference of accuracies with its interval, and a p-value.
-        Raises (InputError): If there is no such judge, no item in common, or fewer than 10 known
-            truths.
+        Args:
+            first: A judge, or the members of a panel.
+            second: Another judge or panel.
+
+        Returns:
+            The difference of accuracies with its interval, and a p-value.
+
+        Raises:
+            InputError: If there is no such judge, no item in common, or fewer than 10 known truths.
         """
         one, other = (
             [names] if isinstance(names, str) else list(names) for names in (first, second)
@@ -179,20 +187,28 @@ class JudgeReport:
         """Return the best panels for the money: those that no cheaper panel matches on the known
         truths.
 
-        prices: The price of one item for each judge. The default is what the log says, otherwise 1
-            for every judge.
-        Returns: The cheapest first, with cost and accuracy.
-        Raises (InputError): If there are fewer than 10 known truths, or a price is given for a
-            judge that is not in the log.
+        Args:
+            prices: The price of one item for each judge. The default is what the log says,
+                otherwise 1 for every judge.
+
+        Returns:
+            The cheapest first, with cost and accuracy.
+
+        Raises:
+            InputError: If there are fewer than 10 known truths, or a price is given for a judge
+                that is not in the log.
         """
         return frontier(self._members._replace(price=self._prices(prices)))
 
     def cascade(self, prices: Mapping[str, float] | None = None) -> Cascade | None:
         """Return the best cascade: two cheap judges, and the dearest one where they disagree.
 
-        prices: As for `panels`.
-        Returns: What it costs and what it keeps; None with fewer than three judges, or if none is
-            dearer than the others.
+        Args:
+            prices: As for `panels`.
+
+        Returns:
+            What it costs and what it keeps; None with fewer than three judges, or if none is dearer
+            than the others.
         """
         return cascade(self._members._replace(price=self._prices(prices)))
 
@@ -200,8 +216,11 @@ class JudgeReport:
         """Return the cheapest panel that is about as accurate as the best one: within one standard
         error.
 
-        prices: As for `panels`.
-        Returns: Its members, its cost and its accuracy.
+        Args:
+            prices: As for `panels`.
+
+        Returns:
+            Its members, its cost and its accuracy.
         """
         return choose(self.panels(prices))
 
@@ -210,13 +229,18 @@ class JudgeReport:
     ) -> Ranking:
         """Rank the systems that the judges compared.
 
-        weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems
-            count more, and judges that err alike less.
-        seed: The seed of the bootstrap.
-        control_length: Whether strengths leave aside what the lengths of the answers explain.
-        Returns: Strengths, ranks and win rates, with intervals.
-        Raises (InputError): If the log names no systems, or systems that no chain of comparisons
-            connects.
+        Args:
+            weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems
+                count more, and judges that err alike less.
+            seed: The seed of the bootstrap.
+            control_length: Whether strengths leave aside what the lengths of the answers explain.
+
+        Returns:
+            Strengths, ranks and win rates, with intervals.
+
+        Raises:
+            InputError: If the log names no systems, or systems that no chain of comparisons
+                connects.
         """
         known = (
             np.ones(self.log.n_judges)
@@ -235,7 +259,8 @@ class JudgeReport:
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
 
-        path: The file.
+        Args:
+            path: The file.
         """
         from finegold.report import write_report
 
@@ -244,7 +269,8 @@ class JudgeReport:
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain values, for JSON.
 
-        Returns: The size of the log, the judges, the groups that err alike, and notes.
+        Returns:
+            The size of the log, the judges, the groups that err alike, and notes.
         """
         return {
             "kind": self.log.kind,
@@ -261,8 +287,9 @@ class JudgeReport:
     def view(self) -> dict[str, Any]:
         """Return what the report and the studio show of the judges.
 
-        Returns: What `to_dict` returns, with the best panels, pairs of judges that err alike, and
-            the ranking of systems.
+        Returns:
+            What `to_dict` returns, with the best panels, pairs of judges that err alike, and the
+            ranking of systems.
         """
         ranking, notes, pairs = [], self.notes, []
         try:
@@ -375,7 +402,6 @@ class JudgeReport:
         return by_judge
 
 
-@partial(documented, options=LogReading)
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
@@ -384,31 +410,49 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     text. The swap of the answers is undone. Errors, refusals and text without a verdict are failed
     calls: they are counted, and do not count as votes.
 
-    log (path, paths, data frame or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, or a data frame.
-        Logs of MT-bench, JudgeBench, Arena-Hard, Chatbot Arena, AlpacaEval and Inspect are
-        recognised.
-    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and
-        truths, or item -> truth. A truth is a class or the name of the better system.
-    **reading: The following keywords.
-    Returns: The verdicts.
-    Raises (InputError): If a column is missing, or most verdicts cannot be read.
+    Args:
+        log (path, paths, data frame or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, or a data
+            frame. Logs of MT-bench, JudgeBench, Arena-Hard, Chatbot Arena, AlpacaEval and Inspect
+            are recognised.
+        gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items
+            and truths, or item -> truth. A truth is a class or the name of the better system.
+        **reading: The following keywords.
+        item: The column with the items.
+        judge: The column with the judges.
+        verdict: The column with the verdicts.
+        order: The column with the order of the answers: AB or BA.
+        system_a: The column with the first system.
+        system_b: The column with the second system.
+        repeat: The column with the number of the repeat.
+        cost: The column with the price of the call.
+        error: The column with the error or the status of the call.
+        kind: Whether verdicts compare two answers or judge one.
+        verdicts: What A and B mean in a log with orders: positions, or the answers.
+        verdict_pattern: A regular expression that finds the verdict in a text: its first group. The
+            last match counts.
+        verdict_map: What verdicts mean: A, B or tie, or the name of a class. Several are separated
+            by commas.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> calls = {"prompt": [1, 1], "model": ["gpt", "gpt"], "order": ["AB", "BA"], "verdict": ["[[A]]", "[[B]]"]}
-    >>> log = finegold.judges.read(calls)
-    >>> log
-    JudgeLog(pairwise, 2 verdicts, 1 items, 1 judges, 0 failed)
-    >>> [log.class_names[code] for code in log.answer]
-    ['A', 'A']
+    Returns:
+        The verdicts.
+
+    Raises:
+        InputError: If a column is missing, or most verdicts cannot be read.
+
+    Examples:
+        >>> import finegold
+        >>> calls = {"prompt": [1, 1], "model": ["gpt", "gpt"], "order": ["AB", "BA"], "verdict": ["[[A]]", "[[B]]"]}
+        >>> log = finegold.judges.read(calls)
+        >>> log
+        JudgeLog(pairwise, 2 verdicts, 1 items, 1 judges, 0 failed)
+        >>> [log.class_names[code] for code in log.answer]
+        ['A', 'A']
     """
     is_column = isinstance(gold, str) and not isinstance(log, JudgeLog) and not Path(gold).exists()
     judged = read_judge_log(log, gold=gold if is_column else None, **reading)
     return judged if gold is None or is_column else with_gold(judged, gold)
 
 
-@documented
 def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
     """Find out what each judge of a log is worth.
 
@@ -420,22 +464,26 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     Labels come from all calls, so that the effect of the order cancels: by a majority vote without
     gold, otherwise by votes that are weighted by what the known truths say about each judge.
 
-    log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
-    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and
-        truths, or item -> truth.
-    method: A method that labels the items instead.
-    **reading: How to read the log: keywords of `finegold.judges.read`.
-    Returns: Figures of each judge, comparisons, panels, and the ranking of systems.
-    Raises (InputError): If the log cannot be read, or has no verdicts.
+    Args:
+        log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
+        gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items
+            and truths, or item -> truth.
+        method: A method that labels the items instead.
+        **reading: How to read the log: keywords of `finegold.judges.read`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> said = ["pass", "pass", "fail", "ERROR: timeout"]
-    >>> calls = {"item": [1, 1, 2, 2], "judge": ["gpt", "claude"] * 2, "verdict": said}
-    >>> report = finegold.judges.assess(calls)
-    >>> [(one.judge, one.failed.value) for one in report.scores]
-    [('claude', 0.5), ('gpt', 0.0)]
+    Returns:
+        Figures of each judge, comparisons, panels, and the ranking of systems.
+
+    Raises:
+        InputError: If the log cannot be read, or has no verdicts.
+
+    Examples:
+        >>> import finegold
+        >>> said = ["pass", "pass", "fail", "ERROR: timeout"]
+        >>> calls = {"item": [1, 1, 2, 2], "judge": ["gpt", "claude"] * 2, "verdict": said}
+        >>> report = finegold.judges.assess(calls)
+        >>> [(one.judge, one.failed.value) for one in report.scores]
+        [('claude', 0.5), ('gpt', 0.0)]
     """
     judged = read(log, gold=gold, **reading)
     answers = merge(judged)
@@ -492,7 +540,6 @@ def _weights(log: JudgeLog, answers: Answers) -> Floats:
     return log_odds(right, n.astype(float), len(answers.names))
 
 
-@documented
 def rank(
     log: Any,
     *,
@@ -507,25 +554,28 @@ def rank(
     on the systems. Judges with a higher discrimination count more, and judges that err alike count
     less. Intervals are from a bootstrap over items.
 
-    log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two
-        systems: what `finegold.judges.read` takes or returns.
-    weights ({"learned", "equal"}): Whether judges are weighted by what was learned about them.
-    seed: The seed of the bootstrap.
-    control_length: Whether strengths leave aside what the lengths of the answers explain, if the
-        log has the answers.
-    **reading: How to read the log: keywords of `finegold.judges.read`.
-    Returns: Strengths, ranks and win rates, with intervals.
-    Raises (InputError): If the log names no systems, or systems that no chain of comparisons
-        connects.
+    Args:
+        log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two
+            systems: what `finegold.judges.read` takes or returns.
+        weights ({"learned", "equal"}): Whether judges are weighted by what was learned about them.
+        seed: The seed of the bootstrap.
+        control_length: Whether strengths leave aside what the lengths of the answers explain, if
+            the log has the answers.
+        **reading: How to read the log: keywords of `finegold.judges.read`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> rows = {"item": [1, 2, 3, 4], "judge": ["gpt"] * 4, "winner": ["x", "x", "x", "z"]}
-    >>> rows |= {"model_a": ["x", "y", "x", "y"], "model_b": ["y", "x", "z", "z"]}
-    >>> ranking = finegold.judges.rank(rows, weights="equal")
-    >>> [one.system for one in ranking.standings]
-    ['x', 'z', 'y']
+    Returns:
+        Strengths, ranks and win rates, with intervals.
+
+    Raises:
+        InputError: If the log names no systems, or systems that no chain of comparisons connects.
+
+    Examples:
+        >>> import finegold
+        >>> rows = {"item": [1, 2, 3, 4], "judge": ["gpt"] * 4, "winner": ["x", "x", "x", "z"]}
+        >>> rows |= {"model_a": ["x", "y", "x", "y"], "model_b": ["y", "x", "z", "z"]}
+        >>> ranking = finegold.judges.rank(rows, weights="equal")
+        >>> [one.system for one in ranking.standings]
+        ['x', 'z', 'y']
     """
     judged = read(log, **reading)
     if weights == "equal":

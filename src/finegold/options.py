@@ -9,19 +9,12 @@ a dataclass is added everywhere.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
-
-
-TYPES = {
-    " | None": "", "Sequence[str]": "sequence of str", "Sequence[Any]": "sequence", "Mapping[str, Any]": "mapping",
-    "Any": "object", " | ": " or ",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,23 +78,3 @@ def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Optio
         for name, about in options.items()
         if surface is None or surface in about.surfaces
     }
-
-
-def list_options(declared: Any) -> str:
-    """Return the options of a dataclass as a docstring lists them."""
-    entries = []
-    for each in fields(declared):
-        if about := each.metadata.get("option"):
-            kind = (
-                f"{{{', '.join(map(repr, about.choices))}}}"
-                if about.kind == "choice"
-                else str(each.type)
-            )
-            for annotation, words in TYPES.items():
-                kind = kind.replace(annotation, words)
-            default = "" if each.default in (None, ()) else f", default {each.default!r}"
-            words = textwrap.fill(
-                about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4
-            )
-            entries.append(f"{each.name} : {kind}{default}\n{words}")
-    return textwrap.indent("\n".join(entries), " " * 4)

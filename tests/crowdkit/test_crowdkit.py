@@ -379,19 +379,3 @@ def test_accuracy_by_group_uses_weights_and_several_truths() -> None:
         )
         == 1.0
     )
-
-
-def test_docstrings_have_the_types_and_defaults_of_the_code_and_inherit_what_bases_say() -> None:
-    text = aggregation.OneCoinDawidSkene.__doc__ or ""
-    assert (
-        "\nParameters\n----------\nn_iter : int, default 100\n    The largest number of iterations."
-        in text
-    )
-    assert 'initial_error_strategy : {"assign", "addition"}, optional\n    Has no effect.' in text
-    assert (
-        "\nAttributes\n----------\nlabels_ : pandas.Series\n    The label of every task.\nprobas_ : pandas.Data"
-        in text
-    )
-    assert "Returns\n-------\npandas.DataFrame\n    The attribute `probas_`." in (
-        aggregation.Wawa.predict_proba.__doc__ or ""
-    )

@@ -106,33 +106,6 @@ def test_a_block_of_equations_is_rows_of_left_right_and_words() -> None:
     assert html.count("<path") == 4
 
 
-def test_docstrings_become_lists_and_code() -> None:
-    from docstrings import as_markdown
-
-    text = "Says it.\n\nvotes: a path,\n    or two.\ngold, truth: known.\nNote: this is no argument.\n\n>>> 1 + 1\n2"
-    assert as_markdown(text, {"votes", "gold", "truth"}) == (
-        "Says it.\n\n- `votes`: a path,\n    or two.\n- `gold`, `truth`: known.\n\nNote: this is no argument.\n\n"
-        "```pycon\n>>> 1 + 1\n2\n```"
-    )
-
-
-def test_short_docstrings_are_shown_as_numpydoc() -> None:
-    import griffe
-    from docstrings import House
-
-    shown = griffe.load("finegold.insight.measures", extensions=griffe.load_extensions(House))[
-        "Agreement"
-    ]
-    assert "Attributes\n----------\nlevel : {" in shown.docstring.value
-    assert (
-        "Returns\n-------\ntuple of two floats\n    The lower" in shown["interval"].docstring.value
-    )
-    made = griffe.load("finegold.api.aggregate", extensions=griffe.load_extensions(House))[
-        "aggregate"
-    ]
-    assert '\nmethod : str or Method, default "anchored"\n    A name' in made.docstring.value
-
-
 def test_the_reference_shows_what_is_public(site: Path) -> None:
     ids = Fetched(site / "reference" / "python.html").ids
     methods = (site / "reference" / "methods.html").read_text("utf-8")  # the classes of the methods
@@ -145,8 +118,8 @@ def test_the_reference_shows_what_is_public(site: Path) -> None:
     assert "finegold.Result.labels" in ids
 
 
-def test_sections_of_numpydoc_become_tables(site: Path) -> None:
+def test_sections_of_docstrings_become_tables(site: Path) -> None:
     page = (site / "reference" / "python.html").read_text("utf-8")
     shown = page[page.index('id="finegold.coverage"') :]
     assert "<th>Name</th>" in shown[: shown.index("Examples")]
-    assert "----" not in page
+    assert "Args:" not in page

@@ -26,7 +26,6 @@ from finegold.methods.lookup import make_method, method_of
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
 from finegold.results.data import votes_of
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.merging import (
@@ -53,7 +52,6 @@ class Keywords(Reading, Settings, total=False):
     """
 
 
-@documented
 def aggregate(
     votes: Any,
     method: str | Method = DEFAULT_METHOD,
@@ -71,42 +69,46 @@ def aggregate(
 ) -> Result:
     """Compute the most probable label of every task and its probability.
 
-    votes (path, paths, data frame, address of a database, or Annotations): The votes. A path may be
-        a pattern or a folder; a data frame may be of any library.
-    method: A name from `finegold methods`, or a method with its settings, such as
-        `finegold.PTBCC(n_prototypes=3)`.
-    gold (path, data frame, mapping, str or bool): Known truths of some tasks. They become the
-        labels of these tasks, and the method learns from them.
-    predictions (path, data frame, tuple, mapping or list): Class probabilities that one or more
-        models predict for some or all tasks. What each model is worth is learned from the votes. A
-        table has a column of tasks and a column for each class; a tuple is (tasks, array) or
-        (tasks, array, classes), as from `predict_proba`; a mapping gives each model a name. Tasks
-        with predictions but no votes are labelled too.
-    prior: An earlier result, or the file of one. What it learned about annotators is the prior for
-        those who vote again.
-    engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), or an
-        engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
-    threads: The number of threads. The default is the environment variable FINEGOLD_THREADS,
-        otherwise one per core.
-    checkpoint: A file for unfinished work, written on Ctrl-C and every minute.
-    resume: Continue from the checkpoint, if it exists. The result is the same, to the bit.
-    overwrite: Discard the unfinished work of an earlier run in the checkpoint.
-    on_step: Called with a `Step` after each sweep. If it is not given, notebooks and terminals show
-        one line of progress.
-    **keywords: How to read the votes, such as `task`, `wide`, `classes` or `multi`: see
-        `finegold.read`. All other keywords are settings of a method that is given by name: see its
-        class, such as `finegold.PTBCC`.
-    Returns: Labels, probabilities, and how good each annotator is. If votes are sets of labels
-        (`multi`; by default, the votes decide, and a warning says so), every option is a question
-        of yes or no, and labels are sets.
-    Raises (InputError): If the votes cannot be read, or an option does not fit them.
+    Args:
+        votes (path, paths, data frame, address of a database, or Annotations): The votes. A path
+            may be a pattern or a folder; a data frame may be of any library.
+        method: A name from `finegold methods`, or a method with its settings, such as
+            `finegold.PTBCC(n_prototypes=3)`.
+        gold (path, data frame, mapping, str or bool): Known truths of some tasks. They become the
+            labels of these tasks, and the method learns from them.
+        predictions (path, data frame, tuple, mapping or list): Class probabilities that one or more
+            models predict for some or all tasks. What each model is worth is learned from the
+            votes. A table has a column of tasks and a column for each class; a tuple is (tasks,
+            array) or (tasks, array, classes), as from `predict_proba`; a mapping gives each model a
+            name. Tasks with predictions but no votes are labelled too.
+        prior: An earlier result, or the file of one. What it learned about annotators is the prior
+            for those who vote again.
+        engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), or an
+            engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
+        threads: The number of threads. The default is the environment variable FINEGOLD_THREADS,
+            otherwise one per core.
+        checkpoint: A file for unfinished work, written on Ctrl-C and every minute.
+        resume: Continue from the checkpoint, if it exists. The result is the same, to the bit.
+        overwrite: Discard the unfinished work of an earlier run in the checkpoint.
+        on_step: Called with a `Step` after each sweep. If it is not given, notebooks and terminals
+            show one line of progress.
+        **keywords: How to read the votes, such as `task`, `wide`, `classes` or `multi`: see
+            `finegold.read`. All other keywords are settings of a method that is given by name: see
+            its class, such as `finegold.PTBCC`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
-    >>> finegold.aggregate(votes, "ds", max_iterations=10).label.tolist()
-    ['x', 'y']
+    Returns:
+        Labels, probabilities, and how good each annotator is. If votes are sets of labels (`multi`;
+        by default, the votes decide, and a warning says so), every option is a question of yes or
+        no, and labels are sets.
+
+    Raises:
+        InputError: If the votes cannot be read, or an option does not fit them.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
+        >>> finegold.aggregate(votes, "ds", max_iterations=10).label.tolist()
+        ['x', 'y']
     """
     of_reading = options_of(ReadOptions)
     return Job(
@@ -127,7 +129,6 @@ def aggregate(
     ).run()
 
 
-@documented
 def next_votes(
     votes: Any,
     budget: int | None = None,
@@ -139,24 +140,28 @@ def next_votes(
 ) -> Plan:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop.
 
-    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
-        `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
-    budget: The largest number of votes to plan, one per task. By default there is no limit.
-    annotators: The annotators who may vote next. The default is all, in proportion to their votes
-        so far.
-    safe: A label with this probability needs no further vote.
-    method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-        `finegold.read`.
-    Returns: `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
-    Raises (InputError): If options for votes are given with a result.
+    Args:
+        votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
+            as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
+        budget: The largest number of votes to plan, one per task. By default there is no limit.
+        annotators: The annotators who may vote next. The default is all, in proportion to their
+            votes so far.
+        safe: A label with this probability needs no further vote.
+        method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
+        **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+            `finegold.read`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 3, 3], list("ababc"), list("xyxyy"))
-    >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
-    [1]
+    Returns:
+        `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
+
+    Raises:
+        InputError: If options for votes are given with a result.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 3, 3], list("ababc"), list("xyxyy"))
+        >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
+        [1]
     """
     result, _ = result_for(votes, method, keywords)
     return result.next(budget, annotators=annotators, safe=safe)

@@ -34,7 +34,6 @@ from finegold.io.tables import open_table
 from finegold.methods.base import Method
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
-from finegold.system.docstrings import documented
 from finegold.system.files import write_bytes
 from finegold.votes.encoding import match, text_of, to_list
 
@@ -54,26 +53,26 @@ class Choice(NamedTuple):
     standard_error: float
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What a completed sheet shows about all labels.
 
-    accuracy: The share of right labels among all tasks: estimate, low, high, checked. None if the
-        plan had another purpose.
-    accepted: How many of the most confident labels may be accepted unchecked at the risk of the
-        plan.
-    recalibration: The map of confidences that the checks support.
-    calibration_before, calibration_after: The expected calibration error on the checked tasks,
-        before and after; after by cross-validation.
-    missing: Tasks of the sheet without an answer. The interval allows for any answer that they
-        might have got.
-    classes, bands: The accuracy by label and by confidence, where there are enough checks.
-    choices: How other methods fare, for the purpose "choice".
-    width_with_50_more: The expected width of the interval with 50 more checks.
-    plan: How the tasks were drawn.
-    checks: A checksum of the answers.
-    date: When the certificate was made.
+    Attributes:
+        accuracy: The share of right labels among all tasks: estimate, low, high, checked. None if
+            the plan had another purpose.
+        accepted: How many of the most confident labels may be accepted unchecked at the risk of the
+            plan.
+        recalibration: The map of confidences that the checks support.
+        calibration_before, calibration_after: The expected calibration error on the checked tasks,
+            before and after; after by cross-validation.
+        missing: Tasks of the sheet without an answer. The interval allows for any answer that they
+            might have got.
+        classes, bands: The accuracy by label and by confidence, where there are enough checks.
+        choices: How other methods fare, for the purpose "choice".
+        width_with_50_more: The expected width of the interval with 50 more checks.
+        plan: How the tasks were drawn.
+        checks: A checksum of the answers.
+        date: When the certificate was made.
     """
 
     accuracy: Interval | None
@@ -104,7 +103,8 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON.
 
-        Returns: With `accuracy`, `accepted`, `calibration`, and what they were computed from.
+        Returns:
+            With `accuracy`, `accepted`, `calibration`, and what they were computed from.
         """
         plan = self.plan
         return {
@@ -141,7 +141,8 @@ class Certificate:
     def sentences(self) -> list[str]:
         """Return what the certificate says, in words.
 
-        Returns: One sentence per finding.
+        Returns:
+            One sentence per finding.
         """
         plan, said = self.plan, []
         if self.accuracy is not None:
@@ -196,8 +197,11 @@ class Certificate:
     def apply(self, result: ResultData) -> Result:
         """Return the same labels with recalibrated probabilities.
 
-        result (Result): The labels that were checked.
-        Returns: Its confidences are those that the checks support; known truths stay as they are.
+        Args:
+            result (Result): The labels that were checked.
+
+        Returns:
+            Its confidences are those that the checks support; known truths stay as they are.
         """
         _check_belongs(samples.all_labels(result), self.plan)
         return Result.of(maths.recalibrated(result, self.recalibration))
@@ -205,9 +209,12 @@ class Certificate:
     def labels(self, result: ResultData) -> pl.DataFrame:
         """Return the table of labels with recalibrated confidences and a column `accepted`.
 
-        result (Result): The labels that were checked.
-        Returns (DataFrame): As `finegold aggregate` writes it. `accepted` is true for labels that
-            may be accepted unchecked, and for known truths.
+        Args:
+            result (Result): The labels that were checked.
+
+        Returns:
+            DataFrame: As `finegold aggregate` writes it. `accepted` is true for labels that may be
+                accepted unchecked, and for known truths.
         """
         if self.plan.purpose == "choice":
             raise InputError(
@@ -230,7 +237,8 @@ class Certificate:
     def save(self, path: str | Path) -> None:
         """Write the certificate as one page (.html) or as data (.json).
 
-        path: The file to write.
+        Args:
+            path: The file to write.
         """
         kind = Path(path).suffix.lower()
         if kind not in (".html", ".json"):
@@ -281,8 +289,11 @@ class Certificate:
     def differences(self, certificate: str | Path) -> list[str]:
         """Return what a written certificate says otherwise than this one; dates do not count.
 
-        certificate: The certificate, as .json.
-        Returns: The names of the values that differ.
+        Args:
+            certificate: The certificate, as .json.
+
+        Returns:
+            The names of the values that differ.
         """
         try:
             written = json.loads(Path(certificate).read_text(encoding="utf-8"))
@@ -309,7 +320,6 @@ def _is_same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-@documented
 def certify(
     votes: Any,
     checks: Any,
@@ -320,25 +330,28 @@ def certify(
 ) -> Certificate:
     """Estimate how accurate all labels are, from a completed sheet of a sample.
 
-    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes that
-        the sample was drawn from; or a result, or the path of a saved one.
-    checks (path, data frame or mapping): The filled sheet, or task -> truth. Rows may be blank;
-        these are counted, and the interval allows for them.
-    plan: The plan. By default, the file beside the sheet.
-    method: The method that made the labels. The default is that of the plan.
-    **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
-    Returns: The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked,
-        and recalibrated confidences.
-    Raises (InputError): If the sheet belongs to other labels, or its tasks were not drawn by a
-        plan.
+    Args:
+        votes (path, paths, data frame, address of a database, Annotations, or Result): The votes
+            that the sample was drawn from; or a result, or the path of a saved one.
+        checks (path, data frame or mapping): The filled sheet, or task -> truth. Rows may be blank;
+            these are counted, and the interval allows for them.
+        plan: The plan. By default, the file beside the sheet.
+        method: The method that made the labels. The default is that of the plan.
+        **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxyy"))
-    >>> drawn = finegold.sample(votes, 2)
-    >>> finegold.certify(votes, {1: "x", 2: "x"}, plan=drawn).accuracy.estimate
-    0.5
+    Returns:
+        The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked, and
+        recalibrated confidences.
+
+    Raises:
+        InputError: If the sheet belongs to other labels, or its tasks were not drawn by a plan.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxyy"))
+        >>> drawn = finegold.sample(votes, 2)
+        >>> finegold.certify(votes, {1: "x", 2: "x"}, plan=drawn).accuracy.estimate
+        0.5
     """
     plan = find_plan(checks, plan)
     fitted = result_for(votes, method, keywords, otherwise=plan.method)[0]

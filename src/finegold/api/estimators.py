@@ -15,7 +15,6 @@ from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_class, no_setting
-from finegold.system.docstrings import documented, make_docstrings
 from finegold.votes.encoding import Names, to_list
 from finegold.votes.frames import make_frame
 
@@ -30,22 +29,20 @@ class Listed(ABCMeta):
         return sorted({*dir(object), *public, *settings})
 
 
-@documented
 class Estimator(metaclass=Listed):
     """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
 
     Its parameters are the settings of the method. It works with functions of scikit-learn such as
     `clone` and `check_is_fitted`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> model = finegold.PTBCC(n_prototypes=3).fit(votes)
-    >>> model
-    PTBCC(n_prototypes=3)
-    >>> model.result_.label.tolist()
-    ['x', 'y']
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> model = finegold.PTBCC(n_prototypes=3).fit(votes)
+        >>> model
+        PTBCC(n_prototypes=3)
+        >>> model.result_.label.tolist()
+        ['x', 'y']
     """
 
     _result: Result | None = None
@@ -58,13 +55,20 @@ class Estimator(metaclass=Listed):
     def fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
         """Fit to votes.
 
-        X, data (path, data frame or Annotations): The votes, one per row; columns such as task,
-            worker and label are recognised. `data` is crowd-kit's name.
-        y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of
-            `finegold.aggregate`.
-        **reading: Other keywords of `finegold.aggregate`, such as `threads`, `gold` or `repeated`.
-        Returns (Estimator): This object, with `labels_`, `probas_` and `result_`.
-        Raises (InputError): If the votes cannot be read, or if they or the truths are given twice.
+        Args:
+            X (path, data frame or Annotations): The votes, one per row; columns such as task,
+                worker and label are recognised. `data` is crowd-kit's name.
+            data (path, data frame or Annotations): The same, under crowd-kit's name.
+            y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of
+                `finegold.aggregate`.
+            **reading: Other keywords of `finegold.aggregate`, such as `threads`, `gold` or
+                `repeated`.
+
+        Returns:
+            Estimator: This object, with `labels_`, `probas_` and `result_`.
+
+        Raises:
+            InputError: If the votes cannot be read, or if they or the truths are given twice.
         """
         from finegold.api.aggregate import aggregate
 
@@ -81,10 +85,15 @@ class Estimator(metaclass=Listed):
         """Add votes to those of earlier fits, as `Result.update` does. The first call fits the
         votes.
 
-        X, data (path, data frame or Annotations): The new votes.
-        y (path, data frame or mapping): New known truths, the same as `gold` of `Result.update`.
-        **reading: Other keywords of `Result.update`.
-        Returns (Estimator): This object.
+        Args:
+            X (path, data frame or Annotations): The new votes.
+            data (path, data frame or Annotations): The same, under crowd-kit's name.
+            y (path, data frame or mapping): New known truths, the same as `gold` of
+                `Result.update`.
+            **reading: Other keywords of `Result.update`.
+
+        Returns:
+            Estimator: This object.
         """
         if self._result is None:
             return self.fit(X, y, data=data, **reading)
@@ -98,16 +107,24 @@ class Estimator(metaclass=Listed):
     def fit_predict(self, *votes: Any, **reading: Any) -> Any:
         """Fit to votes and return the label of every task.
 
-        *votes, **reading (object): The arguments of `fit`.
-        Returns (Series or DataFrame): As `labels_`.
+        Args:
+            *votes (object): The arguments of `fit`.
+            **reading (object): The same.
+
+        Returns:
+            Series or DataFrame: As `labels_`.
         """
         return self.fit(*votes, **reading).labels_
 
     def fit_predict_proba(self, *votes: Any, **reading: Any) -> Any:
         """Fit to votes and return the probability of every class for every task.
 
-        *votes, **reading (object): The arguments of `fit`.
-        Returns (DataFrame): As `probas_`.
+        Args:
+            *votes (object): The arguments of `fit`.
+            **reading (object): The same.
+
+        Returns:
+            DataFrame: As `probas_`.
         """
         return self.fit(*votes, **reading).probas_
 
@@ -140,17 +157,25 @@ class Estimator(metaclass=Listed):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name.
 
-        deep: Has no effect: settings are not estimators.
-        Returns: All settings, including those that have their default.
+        Args:
+            deep: Has no effect: settings are not estimators.
+
+        Returns:
+            All settings, including those that have their default.
         """
         return dict(self.settings)
 
     def set_params(self, **params: Any) -> Self:
         """Change settings. The result of the last fit is kept until the next fit.
 
-        **params: The new values of settings.
-        Returns (Estimator): This object.
-        Raises (InputError): If there is no such setting, or if it cannot have this value.
+        Args:
+            **params: The new values of settings.
+
+        Returns:
+            Estimator: This object.
+
+        Raises:
+            InputError: If there is no such setting, or if it cannot have this value.
         """
         if unknown := sorted(set(params) - set(self.get_params())):
             raise no_setting(self.name, unknown[0])
@@ -225,7 +250,6 @@ def estimator(name: str) -> type[Any]:
     its results.
     """
     chosen = method_class(name)
-    make_docstrings()
     return Listed(
         chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"}
     )

@@ -20,14 +20,12 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.sets import refuse_sets, set_figures
 from finegold.results.tables import own_name, with_predicted_tasks
-from finegold.system.docstrings import documented
 
 Methods = str | Method | Iterable[str | Method]
 MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
 ORDERED_MEASURES = ("mean_absolute_error", "quadratic_kappa")
 
 
-@documented
 def evaluate(
     votes: Any,
     truth: Any,
@@ -42,28 +40,32 @@ def evaluate(
     The methods do not learn from the truths. If nobody voted for the truth of a task, every method
     is wrong on it.
 
-    votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
-        `finegold.aggregate`.
-    truth (path, data frame or mapping): Known truths of some tasks.
-    methods (str, Method, or several of them): Names from `finegold methods`, or methods with their
-        settings.
-    truth_task, truth_label: The columns of the tasks and of the truths in `truth`, if their names
-        do not tell.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-        `finegold.read`. If there are several methods, each has its own checkpoint, with its name at
-        the end. With `ordered`, `mean_absolute_error` and `quadratic_kappa` are added.
-    Returns: One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`,
+    Args:
+        votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
+            `finegold.aggregate`.
+        truth (path, data frame or mapping): Known truths of some tasks.
+        methods (str, Method, or several of them): Names from `finegold methods`, or methods with
+            their settings.
+        truth_task: The column of the tasks in `truth`, if its name does not tell.
+        truth_label: The column of the truths in `truth`, if its name does not tell.
+        **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+            `finegold.read`. If there are several methods, each has its own checkpoint, with its
+            name at the end. With `ordered`, `mean_absolute_error` and `quadratic_kappa` are added.
+
+    Returns:
+        One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`,
         `iterations`, `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks
         without votes). If votes are sets of labels (see `multi` of `finegold.aggregate`), the
         metrics are `exact_match`, `micro_f1` and `macro_f1`.
-    Raises (InputError): If no truth belongs to a task with votes.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
-    >>> [(row["method"], row["accuracy"]) for row in finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
-    [('mv', 0.5), ('ds', 0.5)]
+    Raises:
+        InputError: If no truth belongs to a task with votes.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
+        >>> [(row["method"], row["accuracy"]) for row in finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
+        [('mv', 0.5), ('ds', 0.5)]
     """
     job, chosen, rows = job_of(votes, keywords), _methods_of(methods), []
     is_ordered = job.reading_keywords.get("ordered") is not None
@@ -112,34 +114,37 @@ def _methods_of(methods: Methods) -> list[Method]:
     return [make_method(method, {}) for method in given]
 
 
-@documented
 def compare(
     votes: Any, methods: Methods | None = None, *, truth: Any = None, **keywords: Unpack[Fitting]
 ) -> Comparison:
     """Fit several methods to the same votes and compare their labels with each other and with the
     majority vote.
 
-    votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
-        `finegold.aggregate`.
-    methods (str, Method, or several of them): Names from `finegold methods`, or methods with their
-        settings. The default is all methods.
-    truth (path, data frame or mapping): Known truths of some tasks, to judge the labels by. They do
-        not teach the methods.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-        `finegold.read`. If there are several methods, each has its own checkpoint, with its name at
-        the end.
-    Returns: `rows()` returns one dict per method, `labels()` a data frame with the label of each
-        method. `agreement` is the share of tasks to which two methods give the same label, and
-        `results` the results.
-    Raises (InputError): If there is no such method, or if no truth belongs to a task with votes.
+    Args:
+        votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
+            `finegold.aggregate`.
+        methods (str, Method, or several of them): Names from `finegold methods`, or methods with
+            their settings. The default is all methods.
+        truth (path, data frame or mapping): Known truths of some tasks, to judge the labels by.
+            They do not teach the methods.
+        **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+            `finegold.read`. If there are several methods, each has its own checkpoint, with its
+            name at the end.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
-    >>> comparison = finegold.compare(votes, ["mv", "ds"], truth={1: "x"})
-    >>> [(row["method"], row["flips"], row["accuracy"]) for row in comparison.rows()]
-    [('mv', 0, 1.0), ('ds', 0, 1.0)]
+    Returns:
+        `rows()` returns one dict per method, `labels()` a data frame with the label of each method.
+        `agreement` is the share of tasks to which two methods give the same label, and `results`
+        the results.
+
+    Raises:
+        InputError: If there is no such method, or if no truth belongs to a task with votes.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
+        >>> comparison = finegold.compare(votes, ["mv", "ds"], truth={1: "x"})
+        >>> [(row["method"], row["flips"], row["accuracy"]) for row in comparison.rows()]
+        [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
     job, chosen = (
         job_of(votes, keywords),
@@ -158,7 +163,6 @@ def compare(
         )
 
 
-@documented
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading]) -> Agreement:
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
     AC1.
@@ -166,23 +170,28 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading
     If an annotator voted on a task more than once, their most frequent vote counts.
     `self_agreement` is the share of such repeated votes that agree.
 
-    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
-        `finegold.aggregate`; or a result, or the path of a saved one, whose votes are measured.
-    level ({"nominal", "ordinal", "interval"}): What classes are to alpha: names, in order (give
-        `classes` if it is not that of the alphabet), or numbers.
-    **reading: How to read the votes: keywords of `finegold.read`. The default of `repeated` is
-        "all" here.
-    Returns: The figures as attributes, `interval(name)` with 95 % confidence, and the data frames
-        `classes()`, `annotators()` and `pairs()`.
-    Raises (InputError): If the votes cannot be read, or if `level` is "interval" and classes are
-        not numbers.
+    Args:
+        votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
+            as in `finegold.aggregate`; or a result, or the path of a saved one, whose votes are
+            measured.
+        level ({"nominal", "ordinal", "interval"}): What classes are to alpha: names, in order (give
+            `classes` if it is not that of the alphabet), or numbers.
+        **reading: How to read the votes: keywords of `finegold.read`. The default of `repeated` is
+            "all" here.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))
-    >>> finegold.agreement(votes).observed
-    0.5
+    Returns:
+        The figures as attributes, `interval(name)` with 95 % confidence, and the data frames
+        `classes()`, `annotators()` and `pairs()`.
+
+    Raises:
+        InputError: If the votes cannot be read, or if `level` is "interval" and classes are not
+            numbers.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))
+        >>> finegold.agreement(votes).observed
+        0.5
     """
     result = given_result(votes)
     if result is None:
@@ -191,7 +200,6 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading
     return measures.agreement(votes_of(single_labels(result)), level=level)
 
 
-@documented
 def audit(
     votes: Any,
     labels: Any,
@@ -206,29 +214,33 @@ def audit(
     The labels in use are not evidence themselves. A task with neither votes nor predictions cannot
     be judged; a warning counts such tasks.
 
-    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
-        `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
-    labels (path, data frame or mapping): The labels in use: a table with a column of tasks and one
-        of labels, or task -> label.
-    method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    labels_task, labels_label: The columns of the tasks and of the labels in `labels`, if their
-        names do not tell.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-        `finegold.read`.
-    Returns (DataFrame): One row per task, the worst first: `task`, `current` (the label in use),
-        `p_wrong`, Finegold's `label` and its `confidence`, `votes_for` and `votes_against` the
-        label in use, and, with predictions, `predicted` (the class that models predict, on average)
-        and `p_current_predicted` (their mean probability of the label in use).
-    Raises (InputError): If no label belongs to a task with votes or predictions, or if options for
-        votes are given with a result.
+    Args:
+        votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
+            as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
+        labels (path, data frame or mapping): The labels in use: a table with a column of tasks and
+            one of labels, or task -> label.
+        method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
+        labels_task: The column of the tasks in `labels`, if its name does not tell.
+        labels_label: The column of the labels in `labels`, if its name does not tell.
+        **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+            `finegold.read`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> table = finegold.audit(votes, {1: "x", 2: "x"}, "mv")
-    >>> table["task"].to_list(), table["p_wrong"].round(2).to_list(), table["votes_against"].to_list()
-    ([2, 1], [1.0, 0.33], [2, 1])
+    Returns:
+        DataFrame: One row per task, the worst first: `task`, `current` (the label in use),
+            `p_wrong`, Finegold's `label` and its `confidence`, `votes_for` and `votes_against` the
+            label in use, and, with predictions, `predicted` (the class that models predict, on
+            average) and `p_current_predicted` (their mean probability of the label in use).
+
+    Raises:
+        InputError: If no label belongs to a task with votes or predictions, or if options for votes
+            are given with a result.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> table = finegold.audit(votes, {1: "x", 2: "x"}, "mv")
+        >>> table["task"].to_list(), table["p_wrong"].round(2).to_list(), table["votes_against"].to_list()
+        ([2, 1], [1.0, 0.33], [2, 1])
     """
     result, _ = result_for(votes, method, keywords)
     refuse_sets(result, "single label to audit")

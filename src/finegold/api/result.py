@@ -14,7 +14,6 @@ from finegold.errors import InputError, leave_out
 from finegold.results import matrices, tables
 from finegold.results.data import ModelRecord, ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import as_column, look_up
 from finegold.votes.frames import make_frame
 
@@ -32,73 +31,75 @@ Floats = NDArray[np.float64]
 TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3
 
 
-@documented
 class Result(ResultData):
     """Labels, their probabilities, and the accuracy of each annotator.
 
     `finegold.aggregate` and `finegold.load` make results; the constructor is not meant for users.
 
-    method: The name of the method.
-    settings: Its settings.
-    task_names, annotator_names, class_names (sequence): The names, in the order of the arrays
-        below. T, W and K are the numbers of tasks, annotators and classes.
-    unlabelled (sequence): Names of tasks without any vote. They get no label.
-    posterior (ndarray of shape (T, K)): The probability of each class for each task.
-    label_codes (ndarray of shape (T,)): The most probable class of each task, as a position in
-        `class_names`; `label` has its name.
-    confidence (ndarray of shape (T,)): The probability of each task's label.
-    tied (ndarray of shape (T,)): Whether several classes are equally probable, up to rounding. The
-        label is then the class that is most frequent over all tasks, then the first in the order of
-        the classes.
-    votes_per_task (ndarray of shape (T,)): The number of votes of each task.
-    gold (ndarray of shape (T,)): The known truth that the fit used, as a position in `class_names`;
-        -1 where there is none.
-    votes_per_annotator (ndarray of shape (W,)): The number of votes of each annotator.
-    agreement (ndarray of shape (W,)): The share of each annotator's votes that equal the label.
-    accuracy (ndarray of shape (W,)): The expected share of right votes of each annotator, judged by
-        the labels.
-    accuracy_low, accuracy_high (ndarray of shape (W,)): A 95 % interval of it, from votes on gold
-        tasks; NaN for annotators with fewer than five of them.
-    converged, stopped, steps (bool, str, list): Whether the fit converged, why it stopped, and its
-        steps.
-    seconds: The duration of the fit on this machine, without that of compiling code, which only the
-        first fit does.
-    counts: How many rows were read and how many were left out, and why.
-    annotations: The votes; None if they stayed on a cluster.
-    notes: Remarks on this fit for the user.
-    learned: What the method learned besides the labels: class prior, prototypes, weights, confusion
-        matrices, statistics.
-    known_annotators: How many annotators the prior knew; None without a prior.
-    temperature: The temperature that a calibration applied to the posterior; 1 without one.
-    votes_folded_in: The number of votes that updates added since all votes were fitted.
-    combined: The predictions that were combined with the votes, the posterior of the votes alone
-        (`votes_posterior`), that of tasks without votes (`posterior`), and what was learned about
-        each model (`records`); None without predictions. The arrays above are those of tasks with
-        votes; `labels` lists the others too.
-    label_sets: If the votes are sets of labels: the distinct sets that are labels, as positions in
-        `class_names`, which are the options. `label_codes` are positions in it, `gold` in those of
-        the votes (`annotations.gold_sets`), each number of `posterior` is the probability that an
-        option is right, and accuracies are those of the answers, yes or no, about all options.
-        `flips`, `contested`, `why`, `spammers`, `trust` and `next` take each task and option as a
-        question of yes or no. None for other votes.
+    Attributes:
+        method: The name of the method.
+        settings: Its settings.
+        task_names, annotator_names, class_names (sequence): The names, in the order of the arrays
+            below. T, W and K are the numbers of tasks, annotators and classes.
+        unlabelled (sequence): Names of tasks without any vote. They get no label.
+        posterior (ndarray of shape (T, K)): The probability of each class for each task.
+        label_codes (ndarray of shape (T,)): The most probable class of each task, as a position in
+            `class_names`; `label` has its name.
+        confidence (ndarray of shape (T,)): The probability of each task's label.
+        tied (ndarray of shape (T,)): Whether several classes are equally probable, up to rounding.
+            The label is then the class that is most frequent over all tasks, then the first in the
+            order of the classes.
+        votes_per_task (ndarray of shape (T,)): The number of votes of each task.
+        gold (ndarray of shape (T,)): The known truth that the fit used, as a position in
+            `class_names`; -1 where there is none.
+        votes_per_annotator (ndarray of shape (W,)): The number of votes of each annotator.
+        agreement (ndarray of shape (W,)): The share of each annotator's votes that equal the label.
+        accuracy (ndarray of shape (W,)): The expected share of right votes of each annotator,
+            judged by the labels.
+        accuracy_low, accuracy_high (ndarray of shape (W,)): A 95 % interval of it, from votes on
+            gold tasks; NaN for annotators with fewer than five of them.
+        converged, stopped, steps (bool, str, list): Whether the fit converged, why it stopped, and
+            its steps.
+        seconds: The duration of the fit on this machine, without that of compiling code, which only
+            the first fit does.
+        counts: How many rows were read and how many were left out, and why.
+        annotations: The votes; None if they stayed on a cluster.
+        notes: Remarks on this fit for the user.
+        learned: What the method learned besides the labels: class prior, prototypes, weights,
+            confusion matrices, statistics.
+        known_annotators: How many annotators the prior knew; None without a prior.
+        temperature: The temperature that a calibration applied to the posterior; 1 without one.
+        votes_folded_in: The number of votes that updates added since all votes were fitted.
+        combined: The predictions that were combined with the votes, the posterior of the votes
+            alone (`votes_posterior`), that of tasks without votes (`posterior`), and what was
+            learned about each model (`records`); None without predictions. The arrays above are
+            those of tasks with votes; `labels` lists the others too.
+        label_sets: If the votes are sets of labels: the distinct sets that are labels, as positions
+            in `class_names`, which are the options. `label_codes` are positions in it, `gold` in
+            those of the votes (`annotations.gold_sets`), each number of `posterior` is the
+            probability that an option is right, and accuracies are those of the answers, yes or no,
+            about all options. `flips`, `contested`, `why`, `spammers`, `trust` and `next` take each
+            task and option as a question of yes or no. None for other votes.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = [("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog"), ("t2", "bob", "cat")]
-    >>> result = finegold.aggregate(finegold.Annotations.from_arrays(*zip(*votes)), "mv")
-    >>> result.label.tolist(), result.confidence.tolist(), result.tied.tolist()
-    (['cat', 'cat'], [1.0, 0.5], [False, True])
-    >>> result.labels().columns
-    ['task', 'label', 'confidence', 'n_votes', 'tied']
+    Examples:
+        >>> import finegold
+        >>> votes = [("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog"), ("t2", "bob", "cat")]
+        >>> result = finegold.aggregate(finegold.Annotations.from_arrays(*zip(*votes)), "mv")
+        >>> result.label.tolist(), result.confidence.tolist(), result.tied.tolist()
+        (['cat', 'cat'], [1.0, 0.5], [False, True])
+        >>> result.labels().columns
+        ['task', 'label', 'confidence', 'n_votes', 'tied']
     """
 
     @classmethod
     def of(cls, data: ResultData) -> Result:
         """Return the same data as a public result.
 
-        data: The data of a fit.
-        Returns: With the same arrays.
+        Args:
+            data: The data of a fit.
+
+        Returns:
+            With the same arrays.
         """
         if isinstance(data, Result):
             return data
@@ -107,11 +108,15 @@ class Result(ResultData):
     def confusion(self, annotator: Any) -> Floats:
         """Return how an annotator votes, given the truth.
 
-        annotator (str or int): The name of the annotator.
-        Returns (ndarray of shape (K, K)): Row k is the distribution of the annotator's votes on
-            tasks of class k.
-        Raises (InputError): If there is no such annotator, or if the method has no confusion
-            matrices.
+        Args:
+            annotator (str or int): The name of the annotator.
+
+        Returns:
+            ndarray of shape (K, K): Row k is the distribution of the annotator's votes on tasks of
+                class k.
+
+        Raises:
+            InputError: If there is no such annotator, or if the method has no confusion matrices.
         """
         refuse_sets(
             self, "confusion matrix; `annotators` tells how good annotators are at each option"
@@ -126,11 +131,16 @@ class Result(ResultData):
     def predict(self, task: Any, annotator: Any) -> Floats:
         """Return how likely each vote is, for pairs of a task and an annotator.
 
-        task (name or sequence of names): Tasks. For a task without votes, the class frequencies are
-            used.
-        annotator (name or sequence of names): Annotators who voted at least once.
-        Returns (ndarray of shape (n, K)): The probability of each class as the annotator's vote.
-        Raises (InputError): If there is no such annotator.
+        Args:
+            task (name or sequence of names): Tasks. For a task without votes, the class frequencies
+                are used.
+            annotator (name or sequence of names): Annotators who voted at least once.
+
+        Returns:
+            ndarray of shape (n, K): The probability of each class as the annotator's vote.
+
+        Raises:
+            InputError: If there is no such annotator.
         """
         refuse_sets(self, "single vote to predict")
         tasks, annotators = np.broadcast_arrays(
@@ -148,11 +158,14 @@ class Result(ResultData):
     def labels(self, *, probabilities: bool = False) -> Any:
         """Return a data frame with one row per task.
 
-        probabilities: Add one column per class with its probability.
-        Returns (DataFrame): With the columns task (named as in the votes), label, confidence,
-            n_votes and tied, of the library that the votes came from (Polars for files and arrays).
-            With predictions, the column predictions_only marks tasks without votes. If labels are
-            sets, the column labels has them, separated by ;, and there is no column tied.
+        Args:
+            probabilities: Add one column per class with its probability.
+
+        Returns:
+            DataFrame: With the columns task (named as in the votes), label, confidence, n_votes and
+                tied, of the library that the votes came from (Polars for files and arrays). With
+                predictions, the column predictions_only marks tasks without votes. If labels are
+                sets, the column labels has them, separated by ;, and there is no column tied.
         """
         return self._own_name(tables.labels_table(self, probabilities=probabilities), 0)
 
@@ -160,28 +173,31 @@ class Result(ResultData):
         """Return the expected score of each task, if classes are ordered, such as ratings from 1 to
         5.
 
-        Returns (DataFrame): With the columns task, score, score_low and score_high: the mean of the
-            scores, weighted by the probabilities, and the bounds of the central 95 % of their
-            distribution. The score of a class is its number, or its position from 1 if the classes
-            are not numbers. Tasks without votes are left out.
+        Returns:
+            DataFrame: With the columns task, score, score_low and score_high: the mean of the
+                scores, weighted by the probabilities, and the bounds of the central 95 % of their
+                distribution. The score of a class is its number, or its position from 1 if the
+                classes are not numbers. Tasks without votes are left out.
         """
         return self._own_name(tables.scores_table(self), 0)
 
     def soft_labels(self) -> Any:
         """Return the probability of each class for each task, to train a model on.
 
-        Returns (DataFrame): With the column task (named as in the votes) and one column per class,
-            of the library that the votes came from (Polars for files and arrays). Tasks without
-            votes are left out.
+        Returns:
+            DataFrame: With the column task (named as in the votes) and one column per class, of the
+                library that the votes came from (Polars for files and arrays). Tasks without votes
+                are left out.
         """
         return self._own_name(tables.soft_labels(self), 0)
 
     def sample_weights(self) -> Floats:
         """Return how much each task should count in training.
 
-        Returns (ndarray of shape (T,)): 1 where the label is certain, 0 where all classes are
-            equally probable: 1 minus the entropy of the probabilities, divided by the largest
-            possible one.
+        Returns:
+            ndarray of shape (T,): 1 where the label is certain, 0 where all classes are equally
+                probable: 1 minus the entropy of the probabilities, divided by the largest possible
+                one.
         """
         return tables.sample_weights(self)
 
@@ -196,15 +212,16 @@ class Result(ResultData):
         """Write labels for training as Parquet: labels, probabilities, weights, agreement, and what
         to validate on.
 
-        path: The file to write, with the suffix .parquet.
-        purpose ({"huggingface", "torch", "sklearn"}): "huggingface": labels are numbers, with their
-            names beside, and probabilities a list. "torch": the same, with arrays of fixed length.
-            "sklearn": labels are names, and every class has a column.
-        validation: The share of tasks whose `split` is "validation" and not "train". A hash of the
-            task or of its group decides, so the share is approximate, and the tasks are the same
-            every time.
-        groups: task -> group, such as the document of a sentence, for the column `group`. A group
-            has one split.
+        Args:
+            path: The file to write, with the suffix .parquet.
+            purpose ({"huggingface", "torch", "sklearn"}): "huggingface": labels are numbers, with
+                their names beside, and probabilities a list. "torch": the same, with arrays of
+                fixed length. "sklearn": labels are names, and every class has a column.
+            validation: The share of tasks whose `split` is "validation" and not "train". A hash of
+                the task or of its group decides, so the share is approximate, and the tasks are the
+                same every time.
+            groups: task -> group, such as the document of a sentence, for the column `group`. A
+                group has one split.
         """
         from finegold.io.writers import write_training
 
@@ -213,12 +230,15 @@ class Result(ResultData):
     def annotators(self, *, by_option: bool = False) -> Any:
         """Return a data frame with one row per annotator.
 
-        by_option: If labels are sets: one row per annotator and option instead.
-        Returns (DataFrame): With the number of votes, the expected accuracy and its interval, the
-            agreement with the labels, and what the method learned about each annotator. If labels
-            are sets: the number of answers and of choices, the sensitivity (the share of right
-            options that the annotator chose), the specificity (the share of wrong options left
-            out), and the precision (the share of choices that are right).
+        Args:
+            by_option: If labels are sets: one row per annotator and option instead.
+
+        Returns:
+            DataFrame: With the number of votes, the expected accuracy and its interval, the
+                agreement with the labels, and what the method learned about each annotator. If
+                labels are sets: the number of answers and of choices, the sensitivity (the share of
+                right options that the annotator chose), the specificity (the share of wrong options
+                left out), and the precision (the share of choices that are right).
         """
         if by_option and self.label_sets is None:
             raise InputError("only sets of labels have options", remedies=[leave_out("by_option")])
@@ -231,9 +251,10 @@ class Result(ResultData):
         """Return a data frame with one row per model whose predictions were combined with the
         votes.
 
-        Returns (DataFrame): With the columns model, n_tasks (with votes), n_tasks_without_votes,
-            weight (1 for calibrated probabilities, 0 for a model that is ignored), accuracy (the
-            expected share of right predictions) and confidence (what the model itself claims).
+        Returns:
+            DataFrame: With the columns model, n_tasks (with votes), n_tasks_without_votes, weight
+                (1 for calibrated probabilities, 0 for a model that is ignored), accuracy (the
+                expected share of right predictions) and confidence (what the model itself claims).
         """
         records = self.combined.records if self.combined else []
         columns = {
@@ -244,15 +265,19 @@ class Result(ResultData):
     def flips(self) -> Any:
         """Return a data frame of the tasks whose label has fewer votes than another class.
 
-        Returns (DataFrame): One row per task, with the reason.
+        Returns:
+            DataFrame: One row per task, with the reason.
         """
         return self._own_name(insight.flips(self), 0)
 
     def contested(self, below: float = 0.2) -> Any:
         """Return a data frame of the tasks whose label is nearly as probable as another class.
 
-        below: The label leads the next class by less than this probability.
-        Returns (DataFrame): One row per task, the smallest lead first.
+        Args:
+            below: The label leads the next class by less than this probability.
+
+        Returns:
+            DataFrame: One row per task, the smallest lead first.
         """
         return self._own_name(insight.contested(self, below), 0)
 
@@ -260,10 +285,13 @@ class Result(ResultData):
         """Return a data frame with one row per vote on a task, and how much the vote supports the
         label.
 
-        task (str or int): The name of the task.
-        against (str or int): The class to compare the label with. The default is the second most
-            probable one.
-        Returns (DataFrame): With the annotator, the vote and how much it supports the label.
+        Args:
+            task (str or int): The name of the task.
+            against (str or int): The class to compare the label with. The default is the second
+                most probable one.
+
+        Returns:
+            DataFrame: With the annotator, the vote and how much it supports the label.
         """
         return self._own_name(insight.why(self, task, against), 1)
 
@@ -271,7 +299,8 @@ class Result(ResultData):
         """Return a data frame of the annotators, first those whose votes do not depend on the
         truth.
 
-        Returns (DataFrame): One row per annotator, with how much their votes depend on the truth.
+        Returns:
+            DataFrame: One row per annotator, with how much their votes depend on the truth.
         """
         return self._own_name(insight.spammers(self), 1)
 
@@ -279,8 +308,11 @@ class Result(ResultData):
         """Return how far the labels can be trusted: agreement, flips, spammers, correlated
         annotators, calibration.
 
-        truth (path, data frame or mapping): Known truths to compare the labels with.
-        Returns: Warnings as text, and the figures that they are based on.
+        Args:
+            truth (path, data frame or mapping): Known truths to compare the labels with.
+
+        Returns:
+            Warnings as text, and the figures that they are based on.
         """
         found: Trust = insight.trust(self, truth)
         return found
@@ -288,8 +320,9 @@ class Result(ResultData):
     def report(self, path: str | Path, truth: Any = None) -> None:
         """Write one HTML file that shows the labels, tasks in doubt, annotators and the fit.
 
-        path: The file to write.
-        truth (path, data frame or mapping): Known truths to compare the labels with.
+        Args:
+            path: The file to write.
+            truth (path, data frame or mapping): Known truths to compare the labels with.
         """
         from finegold.report import write_report
 
@@ -303,14 +336,18 @@ class Result(ResultData):
         Only tasks with new votes or truths are estimated again, so the cost depends on the new
         votes.
 
-        votes (path, data frame or Annotations): The new votes, as in `finegold.aggregate`.
-        gold (path, data frame or mapping): New known truths.
-        refit: Fit all votes again, old and new.
-        **more: `repeated` says which votes count if an annotator votes on a task more than once.
-            `predictions` replace those that the result was combined with. `threads`, `on_step` and,
-            with `refit`, `prior`, `engine`, `checkpoint`, `resume` and `overwrite` are as in
-            `finegold.aggregate`. All other keywords are those of `finegold.read`.
-        Returns: A new result; this one is not changed.
+        Args:
+            votes (path, data frame or Annotations): The new votes, as in `finegold.aggregate`.
+            gold (path, data frame or mapping): New known truths.
+            refit: Fit all votes again, old and new.
+            **more: `repeated` says which votes count if an annotator votes on a task more than
+                once. `predictions` replace those that the result was combined with. `threads`,
+                `on_step` and, with `refit`, `prior`, `engine`, `checkpoint`, `resume` and
+                `overwrite` are as in `finegold.aggregate`. All other keywords are those of
+                `finegold.read`.
+
+        Returns:
+            A new result; this one is not changed.
         """
         from finegold.api.aggregate import update
 
@@ -325,12 +362,14 @@ class Result(ResultData):
     ) -> Plan:
         """Return the tasks for which further votes are worth most.
 
-        budget: The largest number of votes to plan, one per task. By default there is no limit.
-        annotators: The annotators who may vote next. The default is all, in proportion to their
-            votes so far.
-        safe: A label with at least this probability needs no further vote.
-        Returns: `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or
-            drop.
+        Args:
+            budget: The largest number of votes to plan, one per task. By default there is no limit.
+            annotators: The annotators who may vote next. The default is all, in proportion to their
+                votes so far.
+            safe: A label with at least this probability needs no further vote.
+
+        Returns:
+            `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
         """
         from finegold.insight.next_votes import plan
 
@@ -340,10 +379,13 @@ class Result(ResultData):
         """Draw the tasks that a person checks, so that `certify` can estimate how accurate all
         labels are.
 
-        n: The number of tasks to check.
-        **options: `purpose`, `risk`, `seed`, `looks`, `truth_column`, `items` and `show_labels`, as
-            in `finegold.sample`.
-        Returns: `save(path)` writes the sheet and its plan.
+        Args:
+            n: The number of tasks to check.
+            **options: `purpose`, `risk`, `seed`, `looks`, `truth_column`, `items` and
+                `show_labels`, as in `finegold.sample`.
+
+        Returns:
+            `save(path)` writes the sheet and its plan.
         """
         from finegold.api.sample import sample
 
@@ -352,10 +394,12 @@ class Result(ResultData):
     def certify(self, checks: Any, plan: Any = None) -> Certificate:
         """Estimate how accurate all labels are, from a completed sheet of a sample of this result.
 
-        checks (path, data frame or mapping): The filled sheet, or task -> truth.
-        plan (Plan, Sample or path): The plan. By default, the file beside the sheet.
-        Returns: The accuracy of all labels with a 95 % interval, and what may be accepted
-            unchecked.
+        Args:
+            checks (path, data frame or mapping): The filled sheet, or task -> truth.
+            plan (Plan, Sample or path): The plan. By default, the file beside the sheet.
+
+        Returns:
+            The accuracy of all labels with a 95 % interval, and what may be accepted unchecked.
         """
         from finegold.api.certify import certify
 
@@ -364,7 +408,8 @@ class Result(ResultData):
     def save(self, path: str | Path) -> None:
         """Save everything, with the votes, in one file that `finegold.load` reads.
 
-        path: The file to write, usually with the suffix .finegold.
+        Args:
+            path: The file to write, usually with the suffix .finegold.
         """
         from finegold.results.archive import save
 
@@ -373,9 +418,10 @@ class Result(ResultData):
     def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
         """Write the labels into a table of a database, in one transaction.
 
-        address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
-        table: The table. The rows of an existing table are replaced.
-        probabilities: Add one column per class with its probability.
+        Args:
+            address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
+            table: The table. The rows of an existing table are replaced.
+            probabilities: Add one column per class with its probability.
         """
         from finegold.io.database_tables import write_labels_to_table
 
@@ -427,23 +473,26 @@ class Result(ResultData):
         )
 
 
-@documented
 def load(path: str | Path) -> Result:
     """Load a result that `Result.save` or `finegold aggregate --save` wrote.
 
-    path: The file, usually with the suffix .finegold.
-    Returns: With the same arrays, to the bit.
-    Raises (InputError): If the file is not a saved result, is damaged, or was written by a later
-        version.
+    Args:
+        path: The file, usually with the suffix .finegold.
 
-    Examples
-    --------
-    >>> import finegold, tempfile
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 2], list("aba"), list("xxy"))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     finegold.aggregate(votes, "mv").save(f"{folder}/labels.finegold")
-    ...     finegold.load(f"{folder}/labels.finegold").label.tolist()
-    ['x', 'y']
+    Returns:
+        With the same arrays, to the bit.
+
+    Raises:
+        InputError: If the file is not a saved result, is damaged, or was written by a later
+            version.
+
+    Examples:
+        >>> import finegold, tempfile
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 2], list("aba"), list("xxy"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     finegold.aggregate(votes, "mv").save(f"{folder}/labels.finegold")
+        ...     finegold.load(f"{folder}/labels.finegold").label.tolist()
+        ['x', 'y']
     """
     from finegold.results import archive
 

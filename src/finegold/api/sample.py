@@ -34,7 +34,6 @@ from finegold.methods.lookup import make_method
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
 from finegold.results.tables import with_predicted_tasks
-from finegold.system.docstrings import documented
 from finegold.system.files import replacing
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -176,13 +175,13 @@ class Plan:
         return plan
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Sample:
     """The tasks to check.
 
-    plan: How they were drawn.
-    sheet (DataFrame): One row per task, with an empty column for the truth.
+    Attributes:
+        plan: How they were drawn.
+        sheet (DataFrame): One row per task, with an empty column for the truth.
     """
 
     plan: Plan
@@ -196,8 +195,11 @@ class Sample:
     def save(self, path: str | Path) -> Path:
         """Write the sheet (.csv, .xlsx or another table) and the plan beside it.
 
-        path: The file of the sheet.
-        Returns: The file of the plan: NAME.plan.json.
+        Args:
+            path: The file of the sheet.
+
+        Returns:
+            The file of the plan: NAME.plan.json.
         """
         sheet, plan = Path(path), plan_path(path)
         with replacing(sheet, plan) as (sheet_part, plan_part):
@@ -212,7 +214,6 @@ def plan_path(sheet: str | Path) -> Path:
     return path.with_name(f"{path.name.split('.')[0]}.plan.json")
 
 
-@documented
 def sample(
     votes: Any,
     n: int = 100,
@@ -230,30 +231,34 @@ def sample(
     """Draw the tasks that a person checks, so that `certify` can estimate how accurate all labels
     are.
 
-    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
-        `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
-    n: The number of tasks to check.
-    purpose ({"accuracy", "acceptance", "choice"}): To measure the accuracy of all labels; to accept
-        as many labels as possible unchecked; or to choose a method.
-    risk: The share of wrong labels among the accepted ones that is tolerated.
-    seed: The seed of the draw.
-    looks: How often the sheet may be evaluated while it is being filled in.
-    truth_column: The name of the empty column for the truths.
-    items (path, data frame or mapping): What is shown of each task: a table with a column of tasks,
-        or task -> text. By default, the columns of the votes' own table that are the same in all
-        rows of a task.
-    show_labels: Show the labels, which influences the person who checks.
-    method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
-    Returns: `save(path)` writes the sheet and its plan, `promise` says what the checks can show.
-    Raises (InputError): If the votes cannot be read, or there is nothing to check.
+    Args:
+        votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
+            as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
+        n: The number of tasks to check.
+        purpose ({"accuracy", "acceptance", "choice"}): To measure the accuracy of all labels; to
+            accept as many labels as possible unchecked; or to choose a method.
+        risk: The share of wrong labels among the accepted ones that is tolerated.
+        seed: The seed of the draw.
+        looks: How often the sheet may be evaluated while it is being filled in.
+        truth_column: The name of the empty column for the truths.
+        items (path, data frame or mapping): What is shown of each task: a table with a column of
+            tasks, or task -> text. By default, the columns of the votes' own table that are the
+            same in all rows of a task.
+        show_labels: Show the labels, which influences the person who checks.
+        method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
+        **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))
-    >>> finegold.sample(votes, 2).sheet.columns
-    ['task', 'truth', 'sample']
+    Returns:
+        `save(path)` writes the sheet and its plan, `promise` says what the checks can show.
+
+    Raises:
+        InputError: If the votes cannot be read, or there is nothing to check.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))
+        >>> finegold.sample(votes, 2).sheet.columns
+        ['task', 'truth', 'sample']
     """
     if purpose not in PURPOSES:
         raise InputError(

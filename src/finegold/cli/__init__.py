@@ -21,9 +21,6 @@ def main() -> None:
         set_up_streams()
     code: int | str | None = 0
     try:
-        from finegold.system.docstrings import postpone_docstrings
-
-        postpone_docstrings()
         from finegold.cli.app import app
 
         try:

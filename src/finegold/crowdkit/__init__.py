@@ -5,13 +5,12 @@ keep the rest.
 DawidSkene`. The modules have the names that they have there; this one has all of their names, too.
 It needs pandas.
 
-Examples
---------
->>> import pandas as pd
->>> from finegold.crowdkit import Wawa
->>> votes = pd.DataFrame({"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": list("xxyyy")})
->>> Wawa().fit_predict(votes).to_dict()
-{1: 'x', 2: 'y'}
+Examples:
+    >>> import pandas as pd
+    >>> from finegold.crowdkit import Wawa
+    >>> votes = pd.DataFrame({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+    >>> Wawa().fit_predict(votes).to_dict()
+    {1: 'x', 2: 'y'}
 """
 
 from __future__ import annotations

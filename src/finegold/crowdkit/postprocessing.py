@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 
 from finegold.crowdkit.metrics.data import uncertainty
-from finegold.system.docstrings import documented
 
 __all__ = ["entropy_threshold"]
 
 
-@documented
 def entropy_threshold(
     answers: Any, workers_skills: Any = None, percentile: int = 10, min_answers: int = 2
 ) -> Any:
     """Leave out the votes of workers whose labels have a low entropy.
 
-    workers_skills: The skill of each worker.
-    percentile: Workers whose entropy is at or below this percentile are left out.
-    min_answers: Workers with fewer votes are kept.
-    Returns (pandas.DataFrame): The votes that remain.
+    Args:
+        answers: The votes, with the columns task, worker and label.
+        workers_skills: The skill of each worker.
+        percentile: Workers whose entropy is at or below this percentile are left out.
+        min_answers: Workers with fewer votes are kept.
+
+    Returns:
+        pandas.DataFrame: The votes that remain.
     """
     often = answers[answers.groupby("worker")["label"].transform("size") >= min_answers]
     if not len(often):

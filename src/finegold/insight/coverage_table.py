@@ -18,7 +18,6 @@ from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals, own_name
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
@@ -27,46 +26,38 @@ from finegold.votes.frames import make_frame
 UNKNOWN = ("accuracy", "accuracy_low", "accuracy_high", "empirical_accuracy")
 
 
-@documented
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     """Return what each annotator covers, like Snorkel's LFAnalysis for labelling functions.
 
-    votes (path, data frame, Annotations or ResultData): What `finegold.read` takes, or a result,
-        which adds expected accuracies.
-    truth (path, data frame, mapping or array of class codes): Known truths of some or all tasks.
-    **reading: Keywords of `finegold.read`, such as ``wide=True, missing=[-1]`` for a label matrix.
+    Args:
+        votes (path, data frame, Annotations or ResultData): What `finegold.read` takes, or a
+            result, which adds expected accuracies.
+        truth (path, data frame, mapping or array of class codes): Known truths of some or all
+            tasks.
+        **reading: Keywords of `finegold.read`, such as ``wide=True, missing=[-1]`` for a label
+            matrix.
 
-    Returns
-    -------
-    DataFrame
-        Of the kind of the votes (Polars for files and arrays), with one row per annotator:
+    Returns:
+        Of the kind of the votes (Polars for files and arrays), with one row per annotator: -
+        annotator, n_votes - coverage: share of all tasks on which the annotator votes - polarity:
+        list of the classes that the annotator ever votes for - overlaps: share of all tasks on
+        which the annotator and another vote - conflicts: share of all tasks on which another
+        annotator votes differently - accuracy: with a result, the expected accuracy; with gold,
+        accuracy_low and accuracy_high, its 95 % interval - n_truths, empirical_accuracy: with
+        truths, the number of votes on tasks whose truth is known, and the share of these that is
+        right Annotators who never voted come last.
 
-        - annotator, n_votes
-        - coverage: share of all tasks on which the annotator votes
-        - polarity: list of the classes that the annotator ever votes for
-        - overlaps: share of all tasks on which the annotator and another vote
-        - conflicts: share of all tasks on which another annotator votes differently
-        - accuracy: with a result, the expected accuracy; with gold, accuracy_low and accuracy_high,
-          its 95 % interval
-        - n_truths, empirical_accuracy: with truths, the number of votes on tasks whose truth is
-          known, and the share of these that is right
+    Raises:
+        InputError: If the votes cannot be read, or no truth belongs to a task with votes.
 
-        Annotators who never voted come last.
-
-    Raises
-    ------
-    InputError
-        If the votes cannot be read, or no truth belongs to a task with votes.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_matrix([[0, 0, -1], [1, 0, -1], [1, -1, 1], [-1, -1, -1]])
-    >>> table = finegold.coverage(votes, truth={0: 0, 1: 1, 2: 1})
-    >>> table["coverage"].to_list(), table["conflicts"].to_list()
-    ([0.75, 0.5, 0.25], [0.25, 0.25, 0.0])
-    >>> table["polarity"].to_list(), table["empirical_accuracy"].to_list()
-    ([[0, 1], [0], [1]], [1.0, 0.5, 1.0])
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_matrix([[0, 0, -1], [1, 0, -1], [1, -1, 1], [-1, -1, -1]])
+        >>> table = finegold.coverage(votes, truth={0: 0, 1: 1, 2: 1})
+        >>> table["coverage"].to_list(), table["conflicts"].to_list()
+        ([0.75, 0.5, 0.25], [0.25, 0.25, 0.0])
+        >>> table["polarity"].to_list(), table["empirical_accuracy"].to_list()
+        ([[0, 1], [0], [1]], [1.0, 0.5, 1.0])
     """
     if isinstance(votes, ResultData) and reading:
         raise InputError(

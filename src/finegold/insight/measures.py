@@ -32,7 +32,6 @@ from finegold.insight.coefficients import by_annotator, by_class, cells_of, rank
 from finegold.insight.votes import Floats, Integers, single_votes
 from finegold.io.read import read
 from finegold.results.tables import own_name
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import make_frame
@@ -64,7 +63,6 @@ class AnnotatorPairs(NamedTuple):
     note: str
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """How far annotators agree: the result of `finegold.agreement`.
@@ -72,17 +70,18 @@ class Agreement:
     A figure is NaN if the votes do not determine it, for example if there are votes for one class
     only.
 
-    level ({"nominal", "ordinal", "interval"}): How alpha interprets classes. The other figures
-        treat them as names.
-    alpha, fleiss, cohen, ac1: Krippendorff's alpha, Fleiss' kappa, the mean of Cohen's kappa over
-        pairs of annotators, Gwet's AC1.
-    observed, self_agreement: The share of pairs of votes on a task that agree, as a mean over
-        tasks; the same for repeated votes of one annotator.
-    n_tasks, n_votes, n_annotators: The tasks with votes of two annotators or more, the votes on
-        them, and all annotators.
-    errors: Standard errors of alpha, fleiss and ac1.
-    votes: The votes, one per annotator and task.
-    pairs_found: The figures behind `pairs`.
+    Attributes:
+        level ({"nominal", "ordinal", "interval"}): How alpha interprets classes. The other figures
+            treat them as names.
+        alpha, fleiss, cohen, ac1: Krippendorff's alpha, Fleiss' kappa, the mean of Cohen's kappa
+            over pairs of annotators, Gwet's AC1.
+        observed, self_agreement: The share of pairs of votes on a task that agree, as a mean over
+            tasks; the same for repeated votes of one annotator.
+        n_tasks, n_votes, n_annotators: The tasks with votes of two annotators or more, the votes on
+            them, and all annotators.
+        errors: Standard errors of alpha, fleiss and ac1.
+        votes: The votes, one per annotator and task.
+        pairs_found: The figures behind `pairs`.
     """
 
     level: Level
@@ -107,7 +106,8 @@ class Agreement:
     def figures(self) -> dict[str, float]:
         """Return the figures by name.
 
-        Returns: Plain numbers, for example for JSON.
+        Returns:
+            Plain numbers, for example for JSON.
         """
         return {name: value for name, value in vars(self).items() if isinstance(value, float | int)}
 
@@ -119,9 +119,12 @@ class Agreement:
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % confidence interval of a figure.
 
-        name ({"alpha", "fleiss", "ac1"}): The figure.
-        Returns (tuple of two floats): The lower and the upper end; NaN if fewer than 100 tasks have
-            votes of two annotators, of which an interval would often be wrong.
+        Args:
+            name ({"alpha", "fleiss", "ac1"}): The figure.
+
+        Returns:
+            tuple of two floats: The lower and the upper end; NaN if fewer than 100 tasks have votes
+                of two annotators, of which an interval would often be wrong.
         """
         if name not in self.errors:
             raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
@@ -133,7 +136,8 @@ class Agreement:
     def classes(self) -> Any:
         """Return how much annotators agree whether a task belongs to a class.
 
-        Returns (DataFrame): With one row per class.
+        Returns:
+            DataFrame: With one row per class.
         """
         names = self.votes.class_names
         return make_frame({"class": names, **by_class(cells_of(self.votes))}, like=names)
@@ -141,7 +145,8 @@ class Agreement:
     def annotators(self) -> Any:
         """Return how far each annotator agrees with the others.
 
-        Returns (DataFrame): With one row per annotator, including alpha without that annotator.
+        Returns:
+            DataFrame: With one row per annotator, including alpha without that annotator.
         """
         names, figures = self.votes.annotator_names, by_annotator(self.votes)
         if self.level != "nominal":
@@ -154,7 +159,8 @@ class Agreement:
 
         If there are very many votes, a sample of two million pairs is used; `notes` says so.
 
-        Returns (DataFrame): With one row per pair of annotators.
+        Returns:
+            DataFrame: With one row per pair of annotators.
         """
         names, found = self.votes.annotator_names, self.pairs_found
         columns = {

@@ -26,7 +26,6 @@ from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, look_up, to_list
 from finegold.votes.frames import make_frame
 
@@ -60,19 +59,19 @@ class Advice(NamedTuple):
     why: str
 
 
-@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Where the next votes are worth most: the result of `Result.next`.
 
-    result (Result): The result that the plan is for.
-    gain (ndarray of shape (T,)): How much one more vote is expected to raise the chance that a
-        label drawn from the posterior is right.
-    ask (ndarray of int): Positions of the tasks to ask about, those with the largest gain first, no
-        more than the budget.
-    safe (ndarray of shape (T,)): Whether the label of a task has the required probability.
-    exhausted (ndarray of shape (T,)): Whether everybody has voted on a task that is not safe.
-    advice: Annotators to retrain or to drop, and why.
+    Attributes:
+        result (Result): The result that the plan is for.
+        gain (ndarray of shape (T,)): How much one more vote is expected to raise the chance that a
+            label drawn from the posterior is right.
+        ask (ndarray of int): Positions of the tasks to ask about, those with the largest gain
+            first, no more than the budget.
+        safe (ndarray of shape (T,)): Whether the label of a task has the required probability.
+        exhausted (ndarray of shape (T,)): Whether everybody has voted on a task that is not safe.
+        advice: Annotators to retrain or to drop, and why.
     """
 
     result: ResultData
@@ -97,15 +96,17 @@ class Plan:
     def tasks(self) -> Any:
         """Return the tasks to ask about.
 
-        Returns (DataFrame): With the columns task, label (so far), confidence, n_votes and gain,
-            the largest gain first.
+        Returns:
+            DataFrame: With the columns task, label (so far), confidence, n_votes and gain, the
+                largest gain first.
         """
         return self._table(self.ask)
 
     def safe_tasks(self) -> Any:
         """Return the tasks that need no further vote.
 
-        Returns (DataFrame): With the same columns as `tasks`, the most probable labels first.
+        Returns:
+            DataFrame: With the same columns as `tasks`, the most probable labels first.
         """
         safe = np.flatnonzero(self.safe)
         return self._table(safe[np.argsort(-self.result.confidence[safe], kind="stable")])
@@ -113,7 +114,8 @@ class Plan:
     def annotators(self) -> Any:
         """Return the annotators to retrain or to drop.
 
-        Returns (DataFrame): With one row per annotator: their votes, their accuracy and the reason.
+        Returns:
+            DataFrame: With one row per annotator: their votes, their accuracy and the reason.
         """
         result, who = (
             self.result,

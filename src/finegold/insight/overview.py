@@ -15,7 +15,6 @@ from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.truth import match_truth
 from finegold.results.data import ResultData
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, to_list
 
 # with fewer votes per task, methods can hardly learn how good annotators are
@@ -28,22 +27,22 @@ OVERCONFIDENT_TEMPERATURE = 1.5
 MAX_NAMED = 5
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Trust:
     """How far labels can be trusted: the result of `Result.trust`.
 
-    method: The name of the method.
-    n_tasks, n_flips, n_tied, n_contested: All tasks; those whose label has fewer votes than another
-        class; those in which several classes are equally probable; those whose label leads the next
-        class by less than 0.2.
-    n_spammers: Annotators whose votes do not depend on the truth.
-    agreement: How far annotators agree.
-    correlated: Annotators whose errors are correlated.
-    calibration: How well confidences match accuracies; None without known truths.
-    expected: The share of right labels by the method's own confidences; None if all labels are
-        known truths.
-    warnings: What to know before using the labels.
+    Attributes:
+        method: The name of the method.
+        n_tasks, n_flips, n_tied, n_contested: All tasks; those whose label has fewer votes than
+            another class; those in which several classes are equally probable; those whose label
+            leads the next class by less than 0.2.
+        n_spammers: Annotators whose votes do not depend on the truth.
+        agreement: How far annotators agree.
+        correlated: Annotators whose errors are correlated.
+        calibration: How well confidences match accuracies; None without known truths.
+        expected: The share of right labels by the method's own confidences; None if all labels are
+            known truths.
+        warnings: What to know before using the labels.
     """
 
     method: str
@@ -66,7 +65,8 @@ class Trust:
     def figures(self) -> dict[str, Any]:
         """Return everything as plain values, for example for JSON.
 
-        Returns: The figures and the warnings.
+        Returns:
+            The figures and the warnings.
         """
         counts = ("method", "n_tasks", "n_flips", "n_tied", "n_contested", "n_spammers")
         return {

@@ -29,7 +29,6 @@ from finegold.io import databases
 from finegold.io.databases import Database, parse, quoted, table_parts
 from finegold.io.source import Source
 from finegold.io.tables import Table, without_headers
-from finegold.system.docstrings import documented
 from finegold.system.files import check_writable
 
 if TYPE_CHECKING:
@@ -442,31 +441,35 @@ COLUMNS = {
 }
 
 
-@documented
 def write_labels_to_table(
     result: ResultData, address: str, table: str, *, probabilities: bool = False
 ) -> None:
     """Write the table of `Result.labels` into a table of a database.
 
-    result (Result): The labels.
-    address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
-    table: The table. The rows of an existing table are replaced in one transaction.
-    probabilities: Add a column per class with its probability.
-    Raises (OutputError): If the table cannot be written. Its old rows are then unchanged.
+    Args:
+        result (Result): The labels.
+        address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
+        table: The table. The rows of an existing table are replaced in one transaction.
+        probabilities: Add a column per class with its probability.
+
+    Raises:
+        OutputError: If the table cannot be written. Its old rows are then unchanged.
     """
     from finegold.results.tables import labels_pieces
 
     _replace(labels_pieces(result, probabilities=probabilities), address, table)
 
 
-@documented
 def write_frame_to_table(frame: Any, address: str, table: str) -> None:
     """Write a data frame of any library into a table of a database.
 
-    frame (DataFrame): The rows.
-    address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
-    table: The table. The rows of an existing table are replaced in one transaction.
-    Raises (OutputError): If the table cannot be written. Its old rows are then unchanged.
+    Args:
+        frame (DataFrame): The rows.
+        address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
+        table: The table. The rows of an existing table are replaced in one transaction.
+
+    Raises:
+        OutputError: If the table cannot be written. Its old rows are then unchanged.
     """
     from finegold.votes.frames import to_polars
 

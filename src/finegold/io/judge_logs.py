@@ -37,7 +37,6 @@ from finegold.io.verdicts import (
     is_clearly_pairwise,
     number_of,
 )
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, Codes, Names, encode_column, to_list
 
 Kind = Literal["pairwise", "pointwise"]
@@ -50,36 +49,38 @@ TIE = "tie"
 TIED = 2
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class JudgeLog:
     """Calls of LLM judges: the result of `finegold.judges.read`.
 
-    kind ({"pairwise", "pointwise"}): Whether verdicts compare two answers, or judge one.
-    item, judge (ndarray of int of shape (n_verdicts,)): Positions in `item_names` and
-        `judge_names`.
-    answer (ndarray of int of shape (n_verdicts,)): The verdict as a position in `class_names`, with
-        the swap undone; -1 if the call failed.
-    first (ndarray of int of shape (n_verdicts,)): Which side of the item was shown first: 0 for the
-        first class, 1 for the second, -1 if that is not known.
-    failure (ndarray of int of shape (n_verdicts,)): 0, or why the call failed: 10 error, 11
-        refusal, 12 unreadable text, 13 empty.
-    cost (ndarray of float of shape (n_verdicts,)): The price of each call; NaN where there is none.
-    item_names, judge_names, class_names (list): The names. A pairwise log has three classes: the
-        first side, the second side and a tie.
-    gold (ndarray of int of shape (n_items,)): The known truth of each item, as a position in
-        `class_names`; -1 where there is none.
-    system_names (list): The systems that are compared; empty if the log does not name them.
-    system_a, system_b (ndarray of int of shape (n_items,)): The systems behind the first and the
-        second class, as positions in `system_names`; empty like it.
-    is_ordered: Whether classes are numbers in ascending order.
-    notes: What a user should know about how the log was read.
-    time (ndarray of datetime64 of shape (n_verdicts,), optional): When each call was made; NaT
-        where that is not known. None if the log has no times.
-    unread (dict): Verdicts that could not be read -> how often each occurs, the most frequent
-        first.
-    length_a, length_b (ndarray of float of shape (n_items,), optional): The number of characters of
-        the answers behind the first and the second class. None if the log has no answers.
+    Attributes:
+        kind ({"pairwise", "pointwise"}): Whether verdicts compare two answers, or judge one.
+        item, judge (ndarray of int of shape (n_verdicts,)): Positions in `item_names` and
+            `judge_names`.
+        answer (ndarray of int of shape (n_verdicts,)): The verdict as a position in `class_names`,
+            with the swap undone; -1 if the call failed.
+        first (ndarray of int of shape (n_verdicts,)): Which side of the item was shown first: 0 for
+            the first class, 1 for the second, -1 if that is not known.
+        failure (ndarray of int of shape (n_verdicts,)): 0, or why the call failed: 10 error, 11
+            refusal, 12 unreadable text, 13 empty.
+        cost (ndarray of float of shape (n_verdicts,)): The price of each call; NaN where there is
+            none.
+        item_names, judge_names, class_names (list): The names. A pairwise log has three classes:
+            the first side, the second side and a tie.
+        gold (ndarray of int of shape (n_items,)): The known truth of each item, as a position in
+            `class_names`; -1 where there is none.
+        system_names (list): The systems that are compared; empty if the log does not name them.
+        system_a, system_b (ndarray of int of shape (n_items,)): The systems behind the first and
+            the second class, as positions in `system_names`; empty like it.
+        is_ordered: Whether classes are numbers in ascending order.
+        notes: What a user should know about how the log was read.
+        time (ndarray of datetime64 of shape (n_verdicts,), optional): When each call was made; NaT
+            where that is not known. None if the log has no times.
+        unread (dict): Verdicts that could not be read -> how often each occurs, the most frequent
+            first.
+        length_a, length_b (ndarray of float of shape (n_items,), optional): The number of
+            characters of the answers behind the first and the second class. None if the log has no
+            answers.
     """
 
     kind: Kind
@@ -130,7 +131,8 @@ class JudgeLog:
     def failures(self) -> dict[str, dict[str, int]]:
         """Return the number of failed calls of each judge, by reason.
 
-        Returns (dict): Judge -> reason (error, refusal, unreadable, empty) -> number of calls.
+        Returns:
+            dict: Judge -> reason (error, refusal, unreadable, empty) -> number of calls.
         """
         counts: dict[str, dict[str, int]] = {name: {} for name in self.judge_names}
         for code, reason in FAILURES.items():
@@ -143,10 +145,11 @@ class JudgeLog:
     def calls(self) -> pl.DataFrame:
         """Return the log as a table with one row per call.
 
-        Returns (polars.DataFrame): The columns item, judge, verdict (null if the call failed),
-            failure (null if it did not), shown_first (the class that was shown first), gold, cost,
-            time and, if the log names them, system_a, system_b, length_a and length_b. What is not
-            known is null.
+        Returns:
+            polars.DataFrame: The columns item, judge, verdict (null if the call failed), failure
+                (null if it did not), shown_first (the class that was shown first), gold, cost, time
+                and, if the log names them, system_a, system_b, length_a and length_b. What is not
+                known is null.
         """
 
         def names(known: Sequence[Any], codes: Codes | SmallCodes) -> pl.Series:

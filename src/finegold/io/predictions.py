@@ -17,7 +17,6 @@ from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_co
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
 from finegold.io.truth import read_truth
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, Codes, as_column, match, text_of, to_list
 from finegold.votes.labels import as_classes, listed
@@ -47,18 +46,22 @@ class Model(NamedTuple):
         return f"{self.source}, row {row + 1:,} (task {self.tasks[row]})"
 
 
-@documented
 def read_predictions(given: Any, votes: Annotations) -> Predictions:
     """Read the predictions of one or more models.
 
-    given (path, data frame, tuple, mapping or list): One model: a table with a column of tasks and
-        one for each class, or a tuple (tasks, array) or (tasks, array, classes); in place of the
-        array, the output of a Hugging Face pipeline with all scores. Several: a list of such
-        models, or a mapping of their names to them.
-    votes: The votes, whose classes the predictions must have.
-    Returns: The probabilities, in the order of the classes of the votes.
-    Raises (InputError): If classes do not match, if values are not probabilities, or if no task is
-        one of the votes.
+    Args:
+        given (path, data frame, tuple, mapping or list): One model: a table with a column of tasks
+            and one for each class, or a tuple (tasks, array) or (tasks, array, classes); in place
+            of the array, the output of a Hugging Face pipeline with all scores. Several: a list of
+            such models, or a mapping of their names to them.
+        votes: The votes, whose classes the predictions must have.
+
+    Returns:
+        The probabilities, in the order of the classes of the votes.
+
+    Raises:
+        InputError: If classes do not match, if values are not probabilities, or if no task is one
+            of the votes.
     """
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
         by_name = {str(name): model for name, model in given.items()}

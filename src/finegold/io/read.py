@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Unpack
 
 from finegold.errors import InputError, Placeholder, leave_out, use
@@ -26,7 +25,6 @@ from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
@@ -37,36 +35,78 @@ PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
 PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
-@partial(documented, options=ReadOptions)
 def read(
     votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]
 ) -> Annotations:
     """Read votes from any source.
 
-    votes (path, data frame, rows, columns, Annotations or address of a database): A path, several
-        paths, a pattern or a folder; "-" for standard input, or a binary stream; any data frame
-        that Narwhals knows; a Hugging Face data set, Arrow record batches, an iterable of dicts or
-        of tuples (task, annotator, label), a dict of columns, a NumPy structured array;
-        postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they
-        are. Exports of annotation tools are recognised by their content.
-    gold (path, data frame, mapping, str or bool): Known truths: task -> class; or the name of a
-        column of the votes' own table; or True for the column called gold or truth, or for the gold
-        marks of an export.
-    watch (callable): Is called from time to time with the `Progress` of reading a long file.
-    **reading: How to read the votes: the options of `ReadOptions`. What is not given is found out
-        from the file.
-    Returns: The votes. `counts` says what was left out, and `hygiene` what looks wrong.
-    Raises (InputError): If the votes cannot be read; the message names the file, the row and the
-        column.
+    Args:
+        votes (path, data frame, rows, columns, Annotations or address of a database): A path,
+            several paths, a pattern or a folder; "-" for standard input, or a binary stream; any
+            data frame that Narwhals knows; a Hugging Face data set, Arrow record batches, an
+            iterable of dicts or of tuples (task, annotator, label), a dict of columns, a NumPy
+            structured array; postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations,
+            which come back as they are. Exports of annotation tools are recognised by their
+            content.
+        gold (path, data frame, mapping, str or bool): Known truths: task -> class; or the name of a
+            column of the votes' own table; or True for the column called gold or truth, or for the
+            gold marks of an export.
+        watch (callable): Is called from time to time with the `Progress` of reading a long file.
+        **reading: How to read the votes: the options of `ReadOptions`. What is not given is found
+            out from the file.
+        task: The column of the tasks, if its name is not recognised; in an export, the field that
+            identifies tasks; in a transposed table, the columns of the tasks ("Q1,Q2_*").
+        annotator: The column of the annotators. With `wide=True`, the columns of the annotators.
+        label: The column of the votes. If an annotator or a label column is named, the file is read
+            as a plain table.
+        wide: The table has a row per task and a column per annotator. Many such tables are
+            recognised without it.
+        classes: All classes, in this order; any other label is an error.
+        ordered: All classes, from the lowest to the highest, instead of `classes`: `Result.scores`
+            follows this order.
+        missing: Labels that mean "no vote", besides null, NaN and blank, in upper or lower case.
+            The default is NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among
+            `classes`. -1 is a class unless listed here.
+        keep_missing: Keep words such as NA and None as classes. Only null, NaN and blank then mean
+            that there is no vote.
+        normalise: Merge labels that differ only in case, spaces, hyphens, accents, Unicode form,
+            number format or marks around them into the most frequent spelling, and ids that differ
+            only in spaces, case, quotes or number format. Without it, a warning shows them. If
+            every label is a number, formats are always merged.
+        alias: The class that each spelling of a label means: spelling -> class, or a table with
+            these two columns.
+        repeated: Which votes count if an annotator votes on a task more than once.
+        multi: Whether a vote is a set of labels: a list, or options such as "a;b". The classes are
+            then the options. If None, the votes are sets if the cells hold lists, or if most hold
+            several options; `read` takes False.
+        limit: Read the first N tasks only.
+        encoding: The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.
+        separator: The character between the columns of a text file: one character, or "tab". By
+            default, it is found.
+        header: The line with the names of the columns, from 1. False or 0 if there is none: columns
+            are then "1", "2", ...
+        format: The tool that wrote the file, e.g. label-studio, if it is not recognised; table for
+            a plain table, transposed for a table with one row per annotator.
+        question: The question to read, if an export has several. `finegold.read_each` reads all of
+            them.
+        include: Also read votes that are left out by default, e.g. predictions, rejected.
+        query: The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.
+        table: The table of the database that holds the votes.
+        params: The value of :NAME in the query. Can be repeated.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> import polars as pl
-    >>> finegold.read(pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}))
-    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
-    >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
-    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+    Returns:
+        The votes. `counts` says what was left out, and `hygiene` what looks wrong.
+
+    Raises:
+        InputError: If the votes cannot be read; the message names the file, the row and the column.
+
+    Examples:
+        >>> import finegold
+        >>> import polars as pl
+        >>> finegold.read(pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}))
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
     options = _check_options(gold, watch, reading)
     if isinstance(votes, Annotations):
@@ -85,26 +125,28 @@ def read(
     return annotations
 
 
-@documented
 def read_each(
     votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]
 ) -> dict[str, Annotations]:
     """Read the votes of an export for each of its questions.
 
-    votes (path, data frame or Annotations): The votes, as in `finegold.read`.
-    gold (path, data frame, mapping, str or bool): Known truths, as in `finegold.read`.
-    watch (callable): Is called from time to time with the `Progress` of reading a long file.
-    **reading: How to read the votes, as in `finegold.read`. By default, `question` is "all".
-    Returns: The votes by the name of the question. A plain table has one question, with the name
-        "".
-    Raises (InputError): If the votes cannot be read.
+    Args:
+        votes (path, data frame or Annotations): The votes, as in `finegold.read`.
+        gold (path, data frame, mapping, str or bool): Known truths, as in `finegold.read`.
+        watch (callable): Is called from time to time with the `Progress` of reading a long file.
+        **reading: How to read the votes, as in `finegold.read`. By default, `question` is "all".
 
-    Examples
-    --------
-    >>> import finegold
-    >>> import polars as pl
-    >>> finegold.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
-    {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
+    Returns:
+        The votes by the name of the question. A plain table has one question, with the name "".
+
+    Raises:
+        InputError: If the votes cannot be read.
+
+    Examples:
+        >>> import finegold
+        >>> import polars as pl
+        >>> finegold.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
+        {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
     questions = _read(votes, _check_options(gold, watch, {"question": ALL, **reading}))
     warn_of(

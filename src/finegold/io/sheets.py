@@ -175,17 +175,10 @@ def read_answers(
     tasks: Iterable[str] = (),
     classes: Iterable[Any] = (),
 ) -> Answers:
-    """Read a sheet that was filled in.
+    """Read a sheet that was filled in, given its columns, or the truth of each task.
 
-    Parameters
-    ----------
-    checks : path, data frame or mapping
-        The sheet; or the truth of each task.
-    task, truth, sample : str
-        Its columns.
-    tasks, classes : iterable
-        The names of the tasks that were drawn, and the classes: what a spreadsheet wrote in another
-        way is found again.
+    What a spreadsheet wrote in another way than the tasks that were drawn and the classes are named
+    is found again.
     """
     known = list(classes)
     words = set(map(text_of, known))

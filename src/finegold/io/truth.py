@@ -27,7 +27,6 @@ from finegold.io.columns import (
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.tables import Table, lists_as_text, open_table
 from finegold.results.data import ResultData
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import (
     MISSING,
@@ -76,7 +75,6 @@ class Truth(NamedTuple):
     truth: Names
 
 
-@documented
 def read_truth(
     truth: Any,
     *,
@@ -87,15 +85,20 @@ def read_truth(
 ) -> Truth:
     """Read known truths.
 
-    truth (path, data frame, mapping or Series): The truths: a table with a column of tasks and one
-        of truths, task -> class, or a series indexed by task.
-    task: The column of the tasks, if its name is not recognised.
-    label: The column of the truths. By default it is the one called truth, gold or ground truth,
-        otherwise one that is called as columns of votes are.
-    missing: Values that mean "not known", as in `finegold.read`.
-    prefix: Of the options that name the columns; empty if there are none, as for gold.
-    Returns: The tasks, each once, and the truth of each.
-    Raises (InputError): If the truths cannot be read, or if a task has several.
+    Args:
+        truth (path, data frame, mapping or Series): The truths: a table with a column of tasks and
+            one of truths, task -> class, or a series indexed by task.
+        task: The column of the tasks, if its name is not recognised.
+        label: The column of the truths. By default it is the one called truth, gold or ground
+            truth, otherwise one that is called as columns of votes are.
+        missing: Values that mean "not known", as in `finegold.read`.
+        prefix: Of the options that name the columns; empty if there are none, as for gold.
+
+    Returns:
+        The tasks, each once, and the truth of each.
+
+    Raises:
+        InputError: If the truths cannot be read, or if a task has several.
     """
     if isinstance(truth, Truth):
         return truth
@@ -339,7 +342,6 @@ def _sides(what: str, own: Any, voted: Any) -> str:
     return f"the {what} {'has' if what == 'gold' else 'have'} {own!r}, the votes have {voted!r}"
 
 
-@documented
 def match_truth(
     votes: Annotations | ResultData,
     truth: Any,
@@ -352,12 +354,18 @@ def match_truth(
     Truths are spelled like the classes if the votes were read with `normalise` or `alias`. A
     warning names tasks that have a truth but are not among the votes.
 
-    votes: What is to be judged.
-    truth (path, data frame, mapping, array of class codes or Key): What `read_truth` takes, or the
-        code of the true class of each task (negative: unknown).
-    task, label: The columns of the tasks and of the truths.
-    Returns: The truths as codes.
-    Raises (InputError): If no truth belongs to a task with votes, or none is a class of the votes.
+    Args:
+        votes: What is to be judged.
+        truth (path, data frame, mapping, array of class codes or Key): What `read_truth` takes, or
+            the code of the true class of each task (negative: unknown).
+        task: The column of the tasks.
+        label: The column of the truths.
+
+    Returns:
+        The truths as codes.
+
+    Raises:
+        InputError: If no truth belongs to a task with votes, or none is a class of the votes.
     """
     if isinstance(truth, Key):
         return truth

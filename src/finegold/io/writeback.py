@@ -22,7 +22,6 @@ from finegold.io.exports.base import (
 from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
 from finegold.io.source import Source, sources_of
 from finegold.results.data import ResultData
-from finegold.system.docstrings import documented
 from finegold.system.files import replacing
 from finegold.votes.encoding import text_of, to_list
 
@@ -38,7 +37,6 @@ class Label(NamedTuple):
 Labels = Mapping[str | None, Mapping[str, Label]]
 
 
-@documented
 def write_back(
     result: ResultData | Mapping[str, ResultData],
     export: Any,
@@ -52,21 +50,23 @@ def write_back(
 
     Labels become predictions (Label Studio) or suggestions (Argilla).
 
-    result (Result or mapping of str to Result): The labels of one question, or of several by the
-        names that `finegold.read_each` gives them.
-    export (path or sequence of paths): The files that the votes were read from.
-    path (str or Path): The JSON file to write.
-    format: The tool that wrote the export, if it is not recognised.
-    question: The question that the labels are for, if the export has several.
-    task: The field that identifies tasks, if the votes were read with it.
-    Raises (InputError): If labels cannot be written back into such files, or if no label belongs to
-        a task of the export.
+    Args:
+        result (Result or mapping of str to Result): The labels of one question, or of several by
+            the names that `finegold.read_each` gives them.
+        export (path or sequence of paths): The files that the votes were read from.
+        path (str or Path): The JSON file to write.
+        format: The tool that wrote the export, if it is not recognised.
+        question: The question that the labels are for, if the export has several.
+        task: The field that identifies tasks, if the votes were read with it.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> result = finegold.aggregate("export.json")  # doctest: +SKIP
-    >>> finegold.write_back(result, "export.json", "with_labels.json")  # doctest: +SKIP
+    Raises:
+        InputError: If labels cannot be written back into such files, or if no label belongs to a
+            task of the export.
+
+    Examples:
+        >>> import finegold
+        >>> result = finegold.aggregate("export.json")  # doctest: +SKIP
+        >>> finegold.write_back(result, "export.json", "with_labels.json")  # doctest: +SKIP
     """
     sources = sources_of(export)
     tool = writable(sources, format)

@@ -21,7 +21,6 @@ from polars.io.plugins import register_io_source
 from finegold.errors import InputError, OutputError, use
 from finegold.io.source import TABLES, TEXT
 from finegold.results.tables import PURPOSES, labels_pieces, training_metadata, training_table
-from finegold.system.docstrings import documented
 from finegold.system.files import STANDARD_OUTPUT, print_bytes, replacing
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
@@ -79,19 +78,20 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     return kind, is_packed
 
 
-@documented
 def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
     """Write a data frame of any library as CSV, TSV, JSONL, Parquet or XLSX, as the extension says.
 
-    frame (DataFrame): The table.
-    path (str or Path): The file to write; "-" is CSV on standard output.
-    Raises (InputError or OutputError): If the format is not known, or if the file cannot be
-        written. An existing file is left as it was.
+    Args:
+        frame (DataFrame): The table.
+        path (str or Path): The file to write; "-" is CSV on standard output.
+
+    Raises:
+        InputError or OutputError: If the format is not known, or if the file cannot be written. An
+            existing file is left as it was.
     """
     write_pieces(map(to_polars, [frame]), path)
 
 
-@documented
 def write_labels(
     result: ResultData,
     path: str | os.PathLike[str],
@@ -104,13 +104,16 @@ def write_labels(
     The file has the columns of `Result.labels` and `is_gold`. The column of the tasks keeps the
     name that it has in the votes, and tasks are in their natural order (t2 before t10).
 
-    result (Result): The labels.
-    path (str or Path): The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says;
-        "-" is CSV on standard output.
-    probabilities: Add a column per class with its probability.
-    scores: Add the expected score and its interval, for ordered classes.
-    Raises (InputError or OutputError): If the format is not known, or if the file cannot be
-        written. An existing file is left as it was.
+    Args:
+        result (Result): The labels.
+        path (str or Path): The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension
+            says; "-" is CSV on standard output.
+        probabilities: Add a column per class with its probability.
+        scores: Add the expected score and its interval, for ordered classes.
+
+    Raises:
+        InputError or OutputError: If the format is not known, or if the file cannot be written. An
+            existing file is left as it was.
     """
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path)
@@ -277,7 +280,6 @@ def write_training(
 # Votes.
 
 
-@documented
 def write_votes(
     votes: Annotations | Mapping[str, Annotations],
     path: str | os.PathLike[str],
@@ -287,26 +289,28 @@ def write_votes(
 ) -> None:
     """Write votes as a plain table: CSV, TSV, JSONL or Parquet, as the extension says.
 
-    votes (Annotations or mapping of str to Annotations): The votes on one question, or on several,
-        as `finegold.read_each` returns them: a column then has the question.
-    path (str or Path): The file to write.
-    wide: Write a row per task and a column per annotator, instead of a row per vote.
-    gold: Add a column of the known truths.
-    Raises (InputError): If the format is not known, or if the votes do not fit into a wide table.
+    Args:
+        votes (Annotations or mapping of str to Annotations): The votes on one question, or on
+            several, as `finegold.read_each` returns them: a column then has the question.
+        path (str or Path): The file to write.
+        wide: Write a row per task and a column per annotator, instead of a row per vote.
+        gold: Add a column of the known truths.
 
-    Examples
-    --------
-    >>> import finegold, tempfile
-    >>> from pathlib import Path
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     finegold.write_votes(votes, f"{folder}/votes.csv")
-    ...     print(Path(folder, "votes.csv").read_text())
-    task,annotator,label
-    1,ann,x
-    1,bob,y
-    2,ann,x
-    <BLANKLINE>
+    Raises:
+        InputError: If the format is not known, or if the votes do not fit into a wide table.
+
+    Examples:
+        >>> import finegold, tempfile
+        >>> from pathlib import Path
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     finegold.write_votes(votes, f"{folder}/votes.csv")
+        ...     print(Path(folder, "votes.csv").read_text())
+        task,annotator,label
+        1,ann,x
+        1,bob,y
+        2,ann,x
+        <BLANKLINE>
     """
     each = {"": votes} if isinstance(votes, Annotations) else votes
 

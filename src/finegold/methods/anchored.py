@@ -129,6 +129,25 @@ class AnchoredVote(Method):
     crowds, experts, panels of LLM judges, labelling functions. It follows majority vote if
     annotators make the same errors, and improves on it if they differ. It costs four sweeps and K x
     K numbers per annotator.
+
+    Args:
+        tolerance: Has no effect: all sweeps are made.
+        max_iterations: Number of sweeps.
+        seed: Has no effect: nothing is drawn at random.
+        vote_share: Weight of the votes themselves in a label; the rest is the model's.
+        own_share: Weight of an annotator's own matrix in the model; the rest: everybody's.
+        class_prior: Exponent of the class frequencies: 0 ignores them, 1 uses them in full.
+        skill_power: Exponent of an annotator's skill in the weight of their votes; 0 gives all
+            votes the same weight.
+        prior_votes: Votes that everybody's matrix, and the typical accuracy, count for in those of
+            each annotator.
+        coin_share: Weight of uniform errors in everybody's matrix, a share of all votes.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "anchored").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "anchored"
@@ -137,32 +156,13 @@ class AnchoredVote(Method):
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
 
-    tolerance: float = setting(1e-3, "Has no effect: all sweeps are made.")
-    max_iterations: int = setting(4, "Number of sweeps.")
-    vote_share: float = setting(
-        0.5, "Weight of the votes themselves in a label; the rest is the model's.", WEIGHT
-    )
-    own_share: float = setting(
-        0.5, "Weight of an annotator's own matrix in the model; the rest: everybody's.", WEIGHT
-    )
-    class_prior: float = setting(
-        0.5, "Exponent of the class frequencies: 0 ignores them, 1 uses them in full.", POWER
-    )
-    skill_power: float = setting(
-        0.75,
-        "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same"
-        " weight.",
-        POWER,
-    )
-    prior_votes: float = setting(
-        2.0,
-        "Votes that everybody's matrix, and the typical accuracy, count for in those of each"
-        " annotator.",
-        POSITIVE,
-    )
-    coin_share: float = setting(
-        0.3, "Weight of uniform errors in everybody's matrix, a share of all votes.", POSITIVE
-    )
+    max_iterations: int = 4
+    vote_share: float = setting(0.5, WEIGHT)
+    own_share: float = setting(0.5, WEIGHT)
+    class_prior: float = setting(0.5, POWER)
+    skill_power: float = setting(0.75, POWER)
+    prior_votes: float = setting(2.0, POSITIVE)
+    coin_share: float = setting(0.3, POSITIVE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

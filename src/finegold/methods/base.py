@@ -7,14 +7,11 @@ each block.
 from __future__ import annotations
 
 import copy
-import inspect
 import math
-import textwrap
 from abc import ABC, abstractmethod
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -25,7 +22,6 @@ from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.results.data import Learned, ResultData, Step
-from finegold.system.docstrings import documented, postpone
 from finegold.votes.annotations import Annotations
 
 
@@ -77,35 +73,11 @@ class SufficientStatistics(NamedTuple):
     parameters: Any
 
 
-def setting(default: Any, help: str, limits: Allowed | None = None, kind: str = "") -> Any:
-    """Declare a setting of a method: its default, what it does, and its allowed values."""
-    return field(default=default, metadata={"help": help, "limits": limits, "kind": kind})
+def setting(default: Any, limits: Allowed) -> Any:
+    """Declare a setting of a method: its default and its allowed values."""
+    return field(default=default, metadata={"limits": limits})
 
 
-# of the functions below, for their docstrings
-ARGUMENTS = {
-    "annotations": ("Annotations", "The votes."),
-    "block": (
-        "Block",
-        "Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.",
-    ),
-    "restart": ("int", "The number of the restart; 0 unless `n_restarts` is more than 1."),
-    "engine": ("Engine", "Sums a function over all blocks: `engine.sum(function, ...)`."),
-    "statistics": ("named tuple", "Sums over all tasks, as `start` and `sweep` return them."),
-    "before": ("named tuple", "The parameters of the last sweep."),
-    "parameters": ("named tuple", "What `begin` or `expect` returned for the last sweep."),
-    "first": ("named tuple", "The first sums, with the new votes."),
-    "steps": ("list of Step", "What each sweep did so far."),
-    "n_tasks": ("int", "The number of tasks."),
-    "result": (
-        "ResultData",
-        "A result of this method. It is only asked for if `remembers` is not None.",
-    ),
-    "earlier": ("ndarray", "Counts of shape [annotator, vote, truth]."),
-}
-
-
-@partial(documented, arguments=ARGUMENTS)
 @dataclass(kw_only=True)
 class Method(ABC):
     """Base class of all methods, also of your own.
@@ -121,58 +93,38 @@ class Method(ABC):
     next sweep. So the method runs on any number of threads and on a cluster, with checkpoints and
     with known truths.
 
-    Parameters
-    ----------
-    tolerance : float, default 1e-3
-        Stop when no posterior has changed by this much in a sweep.
-    max_iterations : int, default 500
-        Stop after this many sweeps.
-    seed : int, default 0
-        Seed of the random numbers, for methods that draw some.
+    Args:
+        tolerance: Stop when no posterior has changed by this much in a sweep.
+        max_iterations: Stop after this many sweeps.
+        seed: Seed of the random numbers, for methods that draw some.
 
-    Attributes
-    ----------
-    tolerance, max_iterations, seed : float, int, int
-        The settings that every method has.
-    earlier : ndarray or None
-        The counts of an earlier run that `with_prior` set.
-    notes : tuple of str
-        Sentences that go into the notes of a result.
-    name : str
-        The name of the method, as in `finegold.aggregate(votes, "name")`. Required.
-    takes_gold : bool, default True
-        Whether known truths (`block.gold`) are kept and learned from.
-    has_bound : bool, default False
-        Whether `bound` returns something that never falls from sweep to sweep.
-    divisible : bool, default True
-        Whether blocks of tasks can be processed one by one.
-    distributable : bool, default True
-        Whether they can be processed on other machines; False where parameters grow with the number
-        of tasks.
-    random_start : bool, default False
-        Whether the starting point depends on the seed.
-    takes_prior : bool, default False
-        Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth],
-        to its own.
-    fixed_passes : bool, default False
-        Whether the number of sweeps is part of the method, so that "converged" would say nothing.
-    rounding : float, default 1e-6
-        How much a posterior can change if the same sums are added in another order.
-    limits : mapping
-        The allowed values of its own settings.
-    remembers : tuple of str or None
-        What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in
-        `Learned.statistics` with a row per annotator. None: new votes cannot be folded into a
-        result.
-    keeps : dict
-        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`,
-        where W is the number of annotators and K that of classes.
+    Attributes:
+        tolerance, max_iterations, seed: The settings that every method has.
+        earlier: The counts of an earlier run that `with_prior` set.
+        notes: Sentences that go into the notes of a result.
+        name: The name of the method, as in `finegold.aggregate(votes, "name")`. Required.
+        takes_gold: Whether known truths (`block.gold`) are kept and learned from.
+        has_bound: Whether `bound` returns something that never falls from sweep to sweep.
+        divisible: Whether blocks of tasks can be processed one by one.
+        distributable: Whether they can be processed on other machines; False where parameters grow
+            with the number of tasks.
+        random_start: Whether the starting point depends on the seed.
+        takes_prior: Whether it adds the counts of an earlier run, `earlier` of shape [annotator,
+            vote, truth], to its own.
+        fixed_passes: Whether the number of sweeps is part of the method, so that "converged" would
+            say nothing.
+        rounding: How much a posterior can change if the same sums are added in another order.
+        limits: The allowed values of its own settings.
+        remembers: What `sufficient_statistics` needs of each annotator: names of `Learned`, or of
+            arrays in `Learned.statistics` with a row per annotator. None: new votes cannot be
+            folded into a result.
+        keeps: What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen":
+            "WK"}`, where W is the number of annotators and K that of classes.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> finegold.PTBCC(tolerance=1e-4).settings["tolerance"]
-    0.0001
+    Examples:
+        >>> import finegold
+        >>> finegold.PTBCC(tolerance=1e-4).settings["tolerance"]
+        0.0001
     """
 
     name: ClassVar[str]
@@ -198,11 +150,9 @@ class Method(ABC):
     # names of arrays of the blocks for the result, as "difficulty"
     learned_per_task: ClassVar[tuple[str, ...]] = ()
 
-    tolerance: float = setting(
-        1e-3, "Stop when no probability of a class changes by more than this in a sweep."
-    )
-    max_iterations: int = setting(500, "The largest number of sweeps.")
-    seed: int = setting(0, "Has no effect: nothing is drawn at random.")
+    tolerance: float = 1e-3
+    max_iterations: int = 500
+    seed: int = 0
     # counts of an earlier run: `with_prior`
     earlier: Any = field(default=None, init=False, repr=False, compare=False)
     # for the notes of the result
@@ -254,7 +204,11 @@ class Method(ABC):
     def n_parameters(self, annotations: Annotations) -> int:
         """Return how many numbers a fit stores at least, besides votes and posterior.
 
-        Returns: Used to refuse a fit that cannot fit into memory.
+        Args:
+            annotations (Annotations): The votes.
+
+        Returns:
+            Used to refuse a fit that cannot fit into memory.
         """
         return 0
 
@@ -262,57 +216,96 @@ class Method(ABC):
     def start(self, block: Block, restart: int) -> Any:
         """Write the first posterior of the tasks of a block.
 
-        Returns (named tuple): Sums over the tasks of the block; a field `change` is a maximum
-            instead.
+        Args:
+            block (Block): Some of the tasks: `block.votes`, `block.gold` and `block.posterior`,
+                which is written.
+            restart (int): The number of the restart; 0 unless `n_restarts` is more than 1.
+
+        Returns:
+            named tuple: Sums over the tasks of the block; a field `change` is a maximum instead.
         """
 
     @abstractmethod
     def begin(self, statistics: Any) -> Any:
         """Make the parameters of the first sweep.
 
-        Returns (named tuple): The parameters.
+        Args:
+            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
+
+        Returns:
+            named tuple: The parameters.
         """
 
     @abstractmethod
     def sweep(self, block: Block, parameters: Any) -> Any:
         """Write the new posterior of the tasks of a block.
 
-        Returns (named tuple): Sums over the tasks of the block, with the largest change of a
-            posterior as `change`.
+        Args:
+            block (Block): Some of the tasks: `block.votes`, `block.gold` and `block.posterior`,
+                which is written.
+            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
+
+        Returns:
+            named tuple: Sums over the tasks of the block, with the largest change of a posterior as
+                `change`.
         """
 
     def expect(self, statistics: Any, before: Any) -> Any:
         """Make the parameters of the next sweep.
 
-        Returns (named tuple): The parameters.
+        Args:
+            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
+            before (named tuple): The parameters of the last sweep.
+
+        Returns:
+            named tuple: The parameters.
         """
         raise TypeError(f"{type(self).__name__} must define expect or advance")
 
     def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
         """Replace `expect` if the update needs further passes over the votes.
 
-        Returns (named tuple): The parameters.
+        Args:
+            engine (Engine): Sums a function over all blocks: `engine.sum(function, ...)`.
+            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
+            before (named tuple): The parameters of the last sweep.
+
+        Returns:
+            named tuple: The parameters.
         """
         return self.expect(statistics, before)
 
     def bound(self, parameters: Any, statistics: Any) -> float:
         """Return what the method maximises; NaN if there is no such thing.
 
-        Returns: The value at these parameters.
+        Args:
+            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
+            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
+
+        Returns:
+            The value at these parameters.
         """
         return math.nan
 
     def converged(self, steps: list[Step]) -> bool:
         """Return whether the fit ends here.
 
-        Returns: By default, whether no posterior changed by `tolerance`.
+        Args:
+            steps (list of Step): What each sweep did so far.
+
+        Returns:
+            By default, whether no posterior changed by `tolerance`.
         """
         return steps[-1].change < self.tolerance
 
     def cautions(self, n_tasks: int) -> list[str]:
         """Return what users should know about results with so many tasks.
 
-        Returns: Sentences for the notes of the result.
+        Args:
+            n_tasks (int): The number of tasks.
+
+        Returns:
+            Sentences for the notes of the result.
         """
         return []
 
@@ -320,14 +313,22 @@ class Method(ABC):
     def learned(self, parameters: Any) -> Learned:
         """Return what a result keeps besides the labels.
 
-        Returns: Class shares, confusion matrices, and `statistics` that `sufficient_statistics`
-            needs.
+        Args:
+            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
+
+        Returns:
+            Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
         """
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         """Return the sums that a result was made from, so that new votes can be folded in.
 
-        Returns: First sums, last sums and parameters.
+        Args:
+            result (ResultData): A result of this method. It is only asked for if `remembers` is not
+                None.
+
+        Returns:
+            First sums, last sums and parameters.
         """
         raise TypeError(
             f"{type(self).__name__} has remembers, so it must have sufficient_statistics"
@@ -336,46 +337,44 @@ class Method(ABC):
     def why_not_updatable(self) -> str:
         """Return why new votes cannot be folded into a result of this method.
 
-        Returns: A reason; empty if they can.
+        Returns:
+            A reason; empty if they can.
         """
         return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
 
     def recompute_priors(self, parameters: Any, first: Any) -> Any:
         """Replace priors that are made from the votes.
 
-        Returns (named tuple): The parameters with new priors.
+        Args:
+            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
+            first (named tuple): The first sums, with the new votes.
+
+        Returns:
+            named tuple: The parameters with new priors.
         """
         return parameters
 
     def with_prior(self, earlier: Any) -> Self:
         """Return a copy of the method that adds the counts of an earlier run.
 
-        Returns (Method): The copy.
+        Args:
+            earlier (ndarray): Counts of shape [annotator, vote, truth].
+
+        Returns:
+            Method: The copy.
         """
         informed = copy.copy(self)
         informed.earlier = earlier
         return informed
 
 
-EXAMPLE = """
->>> import finegold
->>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
->>> finegold.aggregate(votes, "{name}").label.tolist()
-['x', 'y']
-"""
-
-
 @dataclass_transform(kw_only_default=True)
 def with_settings(method: type[M]) -> type[M]:
-    """Make a dataclass of a method; its docstring gets the settings, and an example unless it has
-    one of its own.
-    """
+    """Make a dataclass of a method, and collect the allowed values of its settings."""
     made = dataclass(kw_only=True)(method)
     parents = (base for base in reversed(made.__mro__) if is_dataclass(base))
-    about = {each.name: each.metadata for base in parents for each in fields(base) if each.metadata}
-    limits = {
-        name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None
-    }
+    declared = {each.name: each.metadata for base in parents for each in fields(base)}
+    limits = {name: stated["limits"] for name, stated in declared.items() if "limits" in stated}
     literals = {
         each.name: str(each.type) for each in fields(made) if str(each.type).startswith("Literal[")
     }
@@ -383,26 +382,4 @@ def with_settings(method: type[M]) -> type[M]:
         **limits,
         **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()},
     }
-
-    def describe() -> None:
-        text, _, example = inspect.cleandoc(made.__doc__ or "").partition("\n\nExamples\n--------")
-        entries = [text, "", "Parameters", "----------"]
-        for each in (each for each in fields(made) if each.init):
-            stated, allowed = about[each.name], made.limits.get(each.name)
-            kind = stated["kind"] or str(each.type).removesuffix(" | None")
-            if allowed is not None and not isinstance(allowed, Range):
-                kind = "{" + ", ".join(f'"{choice}"' for choice in allowed) + "}"
-            default = f'"{each.default}"' if isinstance(each.default, str) else repr(each.default)
-            entries.append(
-                f"{each.name} : {kind},"
-                f" {'optional' if each.default is None else f'default {default}'}"
-            )
-            entries.append(
-                textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    ")
-            )
-        made.__doc__ = "\n".join([*entries, "", "Examples", "--------"]) + (
-            example or EXAMPLE.format(name=made.name)
-        )
-
-    postpone(describe)
     return made

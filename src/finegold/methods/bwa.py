@@ -84,19 +84,25 @@ class BWA(Method):
     votes of each than a confusion matrix does. It costs a few nanoseconds per vote, class and
     sweep. Each class stops separately, when none of its averages changes by more than `tolerance`,
     relative to its size.
+
+    Args:
+        tolerance: A class stops when no average of it changes by more than this share of its size.
+        max_iterations: The largest number of sweeps.
+        seed: Has no effect: nothing is drawn at random.
+        a_v: How many votes the prior of an annotator's weight is worth.
+        lam: Weight of the mean of all tasks in the average of each, the paper's lambda.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "bwa").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "bwa"
 
-    tolerance: float = setting(
-        1e-3, "A class stops when no average of it changes by more than this share of its size."
-    )
-    a_v: float = setting(
-        15.0, "How many votes the prior of an annotator's weight is worth.", POSITIVE
-    )
-    lam: float = setting(
-        1.0, "Weight of the mean of all tasks in the average of each, the paper's lambda.", POSITIVE
-    )
+    a_v: float = setting(15.0, POSITIVE)
+    lam: float = setting(1.0, POSITIVE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes

@@ -72,27 +72,31 @@ class CATD(Method):
     are split. The paper breaks them at random (`ties="random"`, by `seed`) and uses a printed table
     for c_j (`quantiles="printed"`). The fit stops when no further iteration can change anything, or
     after 100 iterations. It costs a few nanoseconds per vote and sweep.
+
+    Args:
+        tolerance: Stop when no probability of a class changes by more than this in a sweep.
+        max_iterations: The largest number of sweeps.
+        seed: Seed of the draws that decide ties, with `ties="random"`.
+        ties: Whether ties are decided at random or divided among classes.
+        quantiles: Quantiles of chi-square: those of the printed table that the public program uses,
+            or exact ones.
+        alpha: An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square
+            distribution with as many degrees of freedom as they have votes.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "catd").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "catd"
 
     tolerance: float = 0.0
     max_iterations: int = 100
-    seed: int = setting(0, 'Seed of the draws that decide ties, with `ties="random"`.')
-    ties: Literal["random", "split"] = setting(
-        "split", "Whether ties are decided at random or divided among classes."
-    )
-    quantiles: Literal["printed", "exact"] = setting(
-        "exact",
-        "Quantiles of chi-square: those of the printed table that the public program uses, or exact"
-        " ones.",
-    )
-    alpha: float = setting(
-        0.05,
-        "An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square"
-        " distribution with as many degrees of freedom as they have votes.",
-        SHARE,
-    )
+    ties: Literal["random", "split"] = "split"
+    quantiles: Literal["printed", "exact"] = "exact"
+    alpha: float = setting(0.05, SHARE)
 
     def __post_init__(self) -> None:
         super().__post_init__()

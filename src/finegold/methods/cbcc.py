@@ -107,33 +107,34 @@ class CBCC(Method):
     defaults are the paper's settings: 40 iterations from random communities, converged or not. It
     learns from known truths. It costs a few nanoseconds per vote and sweep, less than a microsecond
     per annotator, class and sweep, and 2 K^3 numbers per annotator.
+
+    Args:
+        tolerance: Stop when no probability changes by more than this in a sweep; with 0, after all.
+        max_iterations: The largest number of sweeps.
+        seed: Seed of the random communities that it starts from.
+        n_communities: The number of communities.
+        community_strength: Pseudo-count of annotators in each community.
+        w: Precision of scores around those of a community: if large, members are alike.
+        quality: The share of right votes that the prior of the scores expects.
+        repeats: Number of damped steps that update the messages of the votes in each sweep.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "cbcc").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "cbcc"
     random_start: ClassVar[bool] = True
 
-    tolerance: float = setting(
-        0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all."
-    )
+    tolerance: float = 0.0
     max_iterations: int = 40
-    seed: int = setting(0, "Seed of the random communities that it starts from.")
-    n_communities: int = setting(4, "The number of communities.", COUNT)
-    community_strength: float = setting(
-        10.0, "Pseudo-count of annotators in each community.", POSITIVE
-    )
-    w: float = setting(
-        5.0,
-        "Precision of scores around those of a community: if large, members are alike.",
-        POSITIVE,
-    )
-    quality: float = setting(
-        0.7, "The share of right votes that the prior of the scores expects.", SHARE
-    )
-    repeats: int = setting(
-        5,
-        "Number of damped steps that update the messages of the votes in each sweep.",
-        Range("at least 0", 0, 1e6, whole=True),
-    )
+    n_communities: int = setting(4, COUNT)
+    community_strength: float = setting(10.0, POSITIVE)
+    w: float = setting(5.0, POSITIVE)
+    quality: float = setting(0.7, SHARE)
+    repeats: int = setting(5, Range("at least 0", 0, 1e6, whole=True))
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**3

@@ -58,6 +58,18 @@ class DS(Method):
     without a prior, more of them fit the votes better and the truth worse (real data, means over
     families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`). Costs a few nanoseconds
     per vote and sweep, and K x K numbers per annotator.
+
+    Args:
+        tolerance: Stop when no probability changes by more than this in a sweep; with 0, after all.
+        max_iterations: The largest number of sweeps.
+        seed: Has no effect: nothing is drawn at random.
+        quality: The share of right votes of every annotator at the start.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "ds").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "ds"
@@ -66,13 +78,9 @@ class DS(Method):
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
-    tolerance: float = setting(
-        0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all."
-    )
+    tolerance: float = 0.0
     max_iterations: int = 20
-    quality: float = setting(
-        0.7, "The share of right votes of every annotator at the start.", SHARE
-    )
+    quality: float = setting(0.7, SHARE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

@@ -96,36 +96,34 @@ class EBCC(Method):
     known truths. Each restart costs about ten nanoseconds per vote and sweep at first, fewer later,
     and W K G K numbers.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2, 3, 3, 3], list("abcabcabc"), list("xxyyyyxxx"))
-    >>> finegold.aggregate(votes, "ebcc", n_restarts=5).label.tolist()
-    ['x', 'y', 'x']
+    Args:
+        tolerance: Stop when no probability of a class changes by more than this in a sweep.
+        max_iterations: The largest number of sweeps of each restart.
+        seed: Seed of the random starts.
+        n_subtypes: The largest number of subtypes of each class, the paper's G.
+        n_restarts: The number of random starts. The result with the highest bound is returned.
+        class_prior: Pseudo-counts: summed vote shares, or 1 each.
+        a_pi: Pseudo-counts of the subtypes of a class, in sum; if small, few are used.
+        b_correct: Pseudo-count of right votes in each confusion matrix.
+        b_wrong: Pseudo-count of each wrong vote.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2, 3, 3, 3], list("abcabcabc"), list("xxyyyyxxx"))
+        >>> finegold.aggregate(votes, "ebcc", n_restarts=5).label.tolist()
+        ['x', 'y', 'x']
     """
 
     name: ClassVar[str] = "ebcc"
     has_bound: ClassVar[bool] = True
     random_start: ClassVar[bool] = True
 
-    max_iterations: int = setting(500, "The largest number of sweeps of each restart.")
-    seed: int = setting(0, "Seed of the random starts.")
-    n_subtypes: int = setting(
-        10, "The largest number of subtypes of each class, the paper's G.", COUNT
-    )
-    n_restarts: int = setting(
-        40, "The number of random starts. The result with the highest bound is returned.", COUNT
-    )
-    class_prior: Literal["empirical", "uniform"] = setting(
-        "empirical", "Pseudo-counts: summed vote shares, or 1 each."
-    )
-    a_pi: float = setting(
-        0.1, "Pseudo-counts of the subtypes of a class, in sum; if small, few are used.", POSITIVE
-    )
-    b_correct: float = setting(
-        4.0, "Pseudo-count of right votes in each confusion matrix.", POSITIVE
-    )
-    b_wrong: float = setting(1.0, "Pseudo-count of each wrong vote.", POSITIVE)
+    n_subtypes: int = setting(10, COUNT)
+    n_restarts: int = setting(40, COUNT)
+    class_prior: Literal["empirical", "uniform"] = "empirical"
+    a_pi: float = setting(0.1, POSITIVE)
+    b_correct: float = setting(4.0, POSITIVE)
+    b_wrong: float = setting(1.0, POSITIVE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**2 * self.n_subtypes

@@ -71,26 +71,30 @@ class FGBCC(Method):
     the stopping rule of an optimiser, but is less accurate on five of eight data sets of the paper
     (better on two). The start depends on the size of the data. `tolerance` is the relative change
     of the ELBO at which it stops. It learns from known truths.
+
+    Args:
+        tolerance: Stop when the bound changes by less than this share of its size.
+        max_iterations: The largest number of sweeps.
+        seed: Has no effect: nothing is drawn at random.
+        exact: Take the exact optimum of every score, instead of where L-BFGS-B stops.
+        lbfgs_tolerance: L-BFGS-B stops at this relative decrease or size of the gradient.
+        lbfgs_iterations: The largest number of iterations of L-BFGS-B in each sweep.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "fgbcc").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "fgbcc"
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
-    tolerance: float = setting(
-        1e-6, "Stop when the bound changes by less than this share of its size."
-    )
+    tolerance: float = 1e-6
     max_iterations: int = 1000
-    exact: bool = setting(
-        False, "Take the exact optimum of every score, instead of where L-BFGS-B stops."
-    )
-    lbfgs_tolerance: float = setting(
-        1e-5,
-        "L-BFGS-B stops at this relative decrease or size of the gradient.",
-        Range("positive", 1e-15, 1.0),
-    )
-    lbfgs_iterations: int = setting(
-        35, "The largest number of iterations of L-BFGS-B in each sweep.", COUNT
-    )
+    exact: bool = False
+    lbfgs_tolerance: float = setting(1e-5, Range("positive", 1e-15, 1.0))
+    lbfgs_iterations: int = setting(35, COUNT)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

@@ -28,7 +28,7 @@ import numpy as np
 from finegold.engines.blocks import Block
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
-from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
+from finegold.methods.base import Floats, Method, SufficientStatistics, with_settings
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
@@ -84,6 +84,19 @@ class HDS(Method):
     from vote shares, it can converge to a poor optimum on sparse votes. If a class is rare, most
     votes for it are errors: `class_prior="flat"` allows it to be rarer than its votes. It costs a
     few nanoseconds per vote, class and sweep.
+
+    Args:
+        tolerance: Stop when no probability of a class changes by more than this in a sweep.
+        max_iterations: The largest number of sweeps.
+        seed: Has no effect: nothing is drawn at random.
+        class_prior: Pseudo-counts of the classes: summed vote shares, or 1 for each class that has
+            votes.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "hds").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "hds"
@@ -92,10 +105,7 @@ class HDS(Method):
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
 
-    class_prior: Literal["votes", "flat"] = setting(
-        "votes",
-        "Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes.",
-    )
+    class_prior: Literal["votes", "flat"] = "votes"
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

@@ -83,6 +83,24 @@ class IBCC(Method):
     variational Bayes, maximises a bound and runs until it has converged. The paper uses 40 sweeps
     of expectation propagation (`inference="ep"`), which has no bound and stores K numbers per vote.
     It costs a few nanoseconds per vote, class and sweep.
+
+    Args:
+        tolerance: Stop when no probability of a class changes by more than this in a sweep. By
+            default 0 with expectation propagation (all sweeps are made) and 1e-3 with variational
+            Bayes.
+        max_iterations: The largest number of sweeps. By default 40 with expectation propagation and
+            500 with variational Bayes.
+        seed: Has no effect: nothing is drawn at random.
+        inference: Expectation propagation or variational Bayes.
+        right: Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with
+            expectation propagation and 4 with variational Bayes, for K classes.
+        wrong: Pseudo-count of each wrong vote.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "ibcc").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "ibcc"
@@ -90,24 +108,11 @@ class IBCC(Method):
     remembers: ClassVar[tuple[str, ...]] = ("a",)
     keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
-    tolerance: float | None = setting(  # type: ignore[assignment]
-        None,
-        "Stop when no probability of a class changes by more than this in a sweep. By default 0"
-        " with expectation propagation (all sweeps are made) and 1e-3 with variational Bayes.",
-    )
-    max_iterations: int | None = setting(  # type: ignore[assignment]
-        None,
-        "The largest number of sweeps. By default 40 with expectation propagation and 500 with"
-        " variational Bayes.",
-    )
-    inference: Literal["ep", "vb"] = setting("vb", "Expectation propagation or variational Bayes.")
-    right: float | None = setting(
-        None,
-        "Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with"
-        " expectation propagation and 4 with variational Bayes, for K classes.",
-        POSITIVE,
-    )
-    wrong: float = setting(1.0, "Pseudo-count of each wrong vote.", POSITIVE)
+    tolerance: float | None = None
+    max_iterations: int | None = None
+    inference: Literal["ep", "vb"] = "vb"
+    right: float | None = setting(None, POSITIVE)
+    wrong: float = setting(1.0, POSITIVE)
 
     def __post_init__(self) -> None:
         if self.inference in STOPPING_DEFAULTS:

@@ -16,7 +16,6 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.methods.base import Method
 from finegold.methods.registry import REGISTRY
 from finegold.results.data import ResultData
-from finegold.system.docstrings import documented
 from finegold.system.memory import did_you_mean
 from finegold.system.unpacking import Field, check
 
@@ -27,7 +26,6 @@ LEARNED_SHAPES = {"class_prior": "K", "confusion": "WKK", "weights": "WS", "prot
 _registered: dict[str, type[Method]] = {}
 
 
-@documented
 def register(name: str, method: type[Method]) -> type[Method]:
     """Make a method of your own known under its name, for as long as Python runs.
 
@@ -36,22 +34,26 @@ def register(name: str, method: type[Method]) -> type[Method]:
     packages by an entry point instead: a line `name = "package.module:Class"` below
     `[project.entry-points."finegold.methods"]` in their pyproject.toml.
 
-    name: Small letters, digits and underscores, and the same as the `name` of the class. A name
-        that was registered before is replaced, but Finegold's own names cannot be.
-    method (type): A subclass of `finegold.Method`, see `examples/one_coin.py`.
-    Returns (type): The class that was given.
-    Raises (InputError): If the name is taken or the class is not a complete method.
+    Args:
+        name: Small letters, digits and underscores, and the same as the `name` of the class. A name
+            that was registered before is replaced, but Finegold's own names cannot be.
+        method (type): A subclass of `finegold.Method`, see `examples/one_coin.py`.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> from finegold.methods.mv import MajorityVote
-    >>> class Plurality(MajorityVote):
-    ...     name = "plurality"
-    >>> _ = finegold.register("plurality", Plurality)
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
-    >>> finegold.aggregate(votes, "plurality").label.tolist()
-    ['cat']
+    Returns:
+        type: The class that was given.
+
+    Raises:
+        InputError: If the name is taken or the class is not a complete method.
+
+    Examples:
+        >>> import finegold
+        >>> from finegold.methods.mv import MajorityVote
+        >>> class Plurality(MajorityVote):
+        ...     name = "plurality"
+        >>> _ = finegold.register("plurality", Plurality)
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
+        >>> finegold.aggregate(votes, "plurality").label.tolist()
+        ['cat']
     """
     _check(name, method)
     _registered[name] = method

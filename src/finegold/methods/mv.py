@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
+from finegold.methods.base import Floats, Method, SufficientStatistics, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData
 
@@ -23,21 +23,21 @@ class MajorityVote(Method):
     Use it as the baseline, or if there are many annotators of similar skill. It needs one pass and
     has no parameters.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
-    >>> finegold.aggregate(votes, "mv").label.tolist()
-    ['cat']
+    Args:
+        tolerance: Has no effect: there is only one pass over the votes.
+        max_iterations: Has no effect.
+        seed: Has no effect.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
+        >>> finegold.aggregate(votes, "mv").label.tolist()
+        ['cat']
     """
 
     name: ClassVar[str] = "mv"
     fixed_passes: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ()
-
-    tolerance: float = setting(1e-3, "Has no effect: there is only one pass over the votes.")
-    max_iterations: int = setting(500, "Has no effect.")
-    seed: int = setting(0, "Has no effect.")
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)

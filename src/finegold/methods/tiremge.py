@@ -94,12 +94,19 @@ class TiReMGE(Method):
     in 64 bits, since in the 32 bits of the original program 150 steps magnify rounding: 1 % of the
     labels depended on the processor.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
-    >>> finegold.aggregate(votes, "tiremge").label.tolist()
-    ['x', 'y']
+    Args:
+        tolerance: Stop when no probability changes by more than this in a sweep; with 0, after all.
+        max_iterations: The number of steps.
+        seed: Seed of the network's first weights.
+        learning_rate: Learning rate of the optimiser, Adam.
+        units: Size of the hidden layers.
+        view_units: Size between the two layers of the second view.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
+        >>> finegold.aggregate(votes, "tiremge").label.tolist()
+        ['x', 'y']
     """
 
     name: ClassVar[str] = "tiremge"
@@ -109,16 +116,11 @@ class TiReMGE(Method):
     # Adam divides by small numbers
     unstable: ClassVar[tuple[str, ...]] = ("reliability",)
 
-    tolerance: float = setting(
-        0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all."
-    )
-    max_iterations: int = setting(150, "The number of steps.")
-    seed: int = setting(0, "Seed of the network's first weights.")
-    learning_rate: float = setting(
-        0.01, "Learning rate of the optimiser, Adam.", Range("positive", 1e-9, 10.0)
-    )
-    units: int = setting(256, "Size of the hidden layers.", COUNT)
-    view_units: int = setting(64, "Size between the two layers of the second view.", COUNT)
+    tolerance: float = 0.0
+    max_iterations: int = 150
+    learning_rate: float = setting(0.01, Range("positive", 1e-9, 10.0))
+    units: int = setting(256, COUNT)
+    view_units: int = setting(64, COUNT)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return (annotations.n_tasks + annotations.n_annotators) * (

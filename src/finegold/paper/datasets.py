@@ -21,7 +21,6 @@ import numpy as np
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.read import read
-from finegold.system.docstrings import documented
 from finegold.system.files import prepared, replacing
 from finegold.system.memory import system_cache_folder
 from finegold.votes.annotations import Annotations
@@ -129,16 +128,16 @@ def download(address: str, target: Path, check: Check, bar: Bar | None = None) -
         check(temporary)
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Votes:
     """A data set in memory: the result of `finegold.load_dataset`.
 
-    info: Name, title, source and checksums.
-    annotations: The votes.
-    truth (ndarray of shape (n_tasks,)): The true class of each task, as a position in
-        `annotations.class_names`; -1 where it is not known.
-    verified: Whether both files have the checksums of the registry.
+    Attributes:
+        info: Name, title, source and checksums.
+        annotations: The votes.
+        truth (ndarray of shape (n_tasks,)): The true class of each task, as a position in
+            `annotations.class_names`; -1 where it is not known.
+        verified: Whether both files have the checksums of the registry.
     """
 
     info: DataSet
@@ -208,23 +207,26 @@ def find(name: str, folder: str | Path) -> Path | None:
     return next((own for own in candidates if all((own / file).is_file() for file in FILES)), None)
 
 
-@documented
 def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool = True) -> Votes:
     """Load votes and truths of a public data set.
 
-    name: The name of a data set, as `finegold datasets` lists them.
-    folder: A folder of data sets. By default the cache is used, and the data set is fetched if it
-        is not there.
-    verified: Refuse files whose checksums differ from those of the registry.
-    Returns: The votes (`annotations`) and the true classes (`truth`).
-    Raises (InputError): If there is no such data set, if it is not in the folder, or if its files
-        are not the original ones.
+    Args:
+        name: The name of a data set, as `finegold datasets` lists them.
+        folder: A folder of data sets. By default the cache is used, and the data set is fetched if
+            it is not there.
+        verified: Refuse files whose checksums differ from those of the registry.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.load_dataset("val5", "my/sets")  # doctest: +SKIP
-    >>> finegold.aggregate(votes.annotations)  # doctest: +SKIP
+    Returns:
+        The votes (`annotations`) and the true classes (`truth`).
+
+    Raises:
+        InputError: If there is no such data set, if it is not in the folder, or if its files are
+            not the original ones.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.load_dataset("val5", "my/sets")  # doctest: +SKIP
+        >>> finegold.aggregate(votes.annotations)  # doctest: +SKIP
     """
     entry, own = data_set(name), find(name, folder or cache_folder())
     if folder is None and own is None:

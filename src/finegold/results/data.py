@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.kernels.jit import in_threads
 from finegold.kernels.votes import agreement, decide, preference_of
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
 from finegold.votes.encoding import Codes, Names
 
@@ -29,21 +28,21 @@ class Step(NamedTuple):
     bound: float
 
 
-@documented
 @dataclass(frozen=True)
 class Learned:
     """What a method learned besides the labels. Everything except the class prior is optional.
 
-    class_prior (ndarray of shape (K,)): The share of each class among the tasks.
-    prototypes (ndarray of shape (S, K, K), optional): The matrices that annotators mix: truth in
-        rows, vote in columns.
-    weights (ndarray of shape (W, S), optional): How each annotator mixes the prototypes.
-    confusion (ndarray of shape (W, K, K), optional): The matrix of each annotator: truth in rows,
-        vote in columns.
-    statistics (dict of str to ndarray): Arrays that only this method has, by the names of its
-        docstring and paper, such as `ability` and `difficulty` (glad), `weight` (catd, bwa),
-        `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding in new
-        votes needs are listed in the `keeps` of the method.
+    Attributes:
+        class_prior (ndarray of shape (K,)): The share of each class among the tasks.
+        prototypes (ndarray of shape (S, K, K), optional): The matrices that annotators mix: truth
+            in rows, vote in columns.
+        weights (ndarray of shape (W, S), optional): How each annotator mixes the prototypes.
+        confusion (ndarray of shape (W, K, K), optional): The matrix of each annotator: truth in
+            rows, vote in columns.
+        statistics (dict of str to ndarray): Arrays that only this method has, by the names of its
+            docstring and paper, such as `ability` and `difficulty` (glad), `weight` (catd, bwa),
+            `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding in
+            new votes needs are listed in the `keeps` of the method.
     """
 
     class_prior: Floats
@@ -160,7 +159,6 @@ MAX_RUNS = 8
 BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature"}
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class ResultData:
     """The data of a result. `finegold.Result` adds the methods for users."""
@@ -228,7 +226,8 @@ class ResultData:
     def sets(self) -> list[list[Any]]:
         """Return the labels of each task: the classes of its set, or a list of one label.
 
-        Returns: In the order of `task_names`.
+        Returns:
+            In the order of `task_names`.
         """
         names = list(self.class_names)
         sets = self.label_sets or [(code,) for code in range(len(names))]
@@ -301,8 +300,8 @@ def summarise(
     """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way
     for all methods.
 
-    records: labels and ties; of each annotator the votes, those that agree with the label, and
-        expected right ones, if they have been computed.
+    Records are labels and ties, and of each annotator the votes, those that agree with the label
+    and the expected right ones, if they have been computed.
     """
     # runs do not depend on the number of threads, so that sums do not either
     if records is None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.votes import NEAR
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import Names, text_of, to_list
 
 Floats = NDArray[np.float64]
@@ -28,28 +27,30 @@ MASS = 0.95
 FEWEST_CLASSES = 3
 
 
-@documented
 def accuracy(posterior: Floats, truth: Codes) -> float:
     """Return the share of tasks whose label is right.
 
     A truth that is as probable as m - 1 other classes counts 1/m.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
-        each class for each task, and its true class; tasks with -1, not known, do not count.
-    Returns: The accuracy, from 0 to 1.
+    Args:
+        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
+            class for each task.
+        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
+            tasks with -1, not known, do not count.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from finegold.results import metrics
-    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-    >>> metrics.accuracy(posterior, np.array([0, 1, 0]))
-    0.8333333333333334
+    Returns:
+        The accuracy, from 0 to 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from finegold.results import metrics
+        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+        >>> metrics.accuracy(posterior, np.array([0, 1, 0]))
+        0.8333333333333334
     """
     return float(credit(*_rows_with_truth(posterior, truth)).mean())
 
 
-@documented
 def macro_f1(posterior: Floats, truth: Codes) -> float:
     """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the
     truth.
@@ -57,17 +58,21 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     Classes that never are the truth have no F1 of their own; predicting them costs recall
     elsewhere.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
-        each class for each task, and its true class; tasks with -1, not known, do not count.
-    Returns: The macro F1, from 0 to 1.
+    Args:
+        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
+            class for each task.
+        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
+            tasks with -1, not known, do not count.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from finegold.results import metrics
-    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-    >>> metrics.macro_f1(posterior[:2], np.array([0, 1]))
-    1.0
+    Returns:
+        The macro F1, from 0 to 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from finegold.results import metrics
+        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+        >>> metrics.macro_f1(posterior[:2], np.array([0, 1]))
+        1.0
     """
     rows, truths = _rows_with_truth(posterior, truth)
     true = np.bincount(truths, minlength=rows.shape[1])
@@ -76,28 +81,30 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     return float((2 * right[occurs] / (_predictions(rows).sum(axis=0) + true)[occurs]).mean())
 
 
-@documented
 def log_loss(posterior: Floats, truth: Codes) -> float:
     """Return the mean of -ln p(truth), with p not below 1e-15.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
-        each class for each task, and its true class; tasks with -1, not known, do not count.
-    Returns: The log loss; 0 is best.
+    Args:
+        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
+            class for each task.
+        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
+            tasks with -1, not known, do not count.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from finegold.results import metrics
-    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-    >>> round(metrics.log_loss(posterior, np.array([0, 1, -1])), 3)
-    0.308
+    Returns:
+        The log loss; 0 is best.
+
+    Examples:
+        >>> import numpy as np
+        >>> from finegold.results import metrics
+        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+        >>> round(metrics.log_loss(posterior, np.array([0, 1, -1])), 3)
+        0.308
     """
     rows, truths = _rows_with_truth(posterior, truth)
     p = rows[np.arange(len(rows)), truths]
     return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
 
 
-@documented
 def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
     """Return the expected calibration error: the mean of |accuracy - confidence| over bins of
     confidence.
@@ -105,18 +112,22 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
     Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins
     belongs to the lower one.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
-        each class for each task, and its true class; tasks with -1, not known, do not count.
-    bins: The number of bins.
-    Returns: The error, from 0 to 1; 0 is best.
+    Args:
+        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
+            class for each task.
+        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
+            tasks with -1, not known, do not count.
+        bins: The number of bins.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from finegold.results import metrics
-    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-    >>> round(metrics.calibration_error(posterior, np.array([0, 1, -1])), 3)
-    0.25
+    Returns:
+        The error, from 0 to 1; 0 is best.
+
+    Examples:
+        >>> import numpy as np
+        >>> from finegold.results import metrics
+        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+        >>> round(metrics.calibration_error(posterior, np.array([0, 1, -1])), 3)
+        0.25
     """
     rows, truths = _rows_with_truth(posterior, truth)
     confidence = rows.max(axis=1)

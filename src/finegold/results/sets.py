@@ -99,7 +99,8 @@ class Answers:
     def sums(self, posterior_of: Callable[[slice], Floats]) -> tuple[Floats, Floats, Floats]:
         """Return each annotator's right choices [W, O], answers where the option is right [W, O],
         and how many tasks each option is right for [O], as expected by the posteriors of runs of
-        tasks."""
+        tasks.
+        """
         shape = (self.n_annotators, self.n_options)
         right, asked, total = np.zeros(shape), np.zeros(shape), np.zeros(self.n_options)
         for block in self.blocks():
@@ -326,7 +327,8 @@ def set_figures(
 ) -> dict[str, float]:
     """Return metrics for these tasks, whose true sets are known: the share of sets that are right
     as a whole, micro F1 = 2 right / (labels + true) over all options, and macro F1, its mean over
-    the options that occur in the truth."""
+    the options that occur in the truth.
+    """
     sets = result.sets()
     labels = [set(sets[code]) for code in task]
     pairs = list(zip(labels, truth, strict=True))

@@ -87,8 +87,8 @@ def labels_pieces(
 ) -> Iterator[pl.DataFrame]:
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
 
-    for_users: in the natural order of the tasks (t2 before t10), with the user's name of the column
-        of tasks, and with a column that says whether the label is gold.
+    A table for users is in the natural order of the tasks (t2 before t10), with the user's name of
+    the column of tasks, and with a column that says whether the label is gold.
     """
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)

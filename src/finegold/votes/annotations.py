@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
 from finegold.kernels.jit import in_threads
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import (
     MISSING,
     Codes,
@@ -73,7 +72,6 @@ class Predictions:
         return np.asarray(self.probabilities.any(axis=2))
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Annotations:
     """Votes as integers, sorted by task, class and annotator.
@@ -82,33 +80,34 @@ class Annotations:
     class. The constructor is not meant for users: `finegold.read`, `from_arrays` and `from_matrix`
     make annotations.
 
-    task_ptr (ndarray of shape (n_tasks + 1,)): The first cell of each task.
-    cell_ptr (ndarray of shape (n_cells + 1,)): The first vote of each cell.
-    cell_class (ndarray of shape (n_cells,)): The class of each cell, as a position in
-        `class_names`.
-    annotator (ndarray of shape (n_votes,)): Who cast each vote, as a position in `annotator_names`.
-    gold (ndarray of shape (n_tasks,)): The known truth of each task, as a position in
-        `class_names`; -1 where there is none. If `multi`, a position in `gold_sets`.
-    task_names, annotator_names, class_names (sequence): The names, sorted.
-    unlabelled (sequence): Names of tasks that have missing votes only.
-    never_voted (sequence): Names of annotators who have missing votes only.
-    counts: How many rows were read and how many were left out, and why.
-    hygiene: What looked wrong in the labels, and how spellings became classes.
-    columns (tuple of two str): What the user calls tasks and annotators: the names of their
-        columns.
-    multi: Whether an annotator may choose several classes of a task. The last class is then "", for
-        nothing chosen.
-    gold_sets (tuple of tuple of int): If `multi`: the distinct known sets, as positions in
-        `class_names`.
+    Attributes:
+        task_ptr (ndarray of shape (n_tasks + 1,)): The first cell of each task.
+        cell_ptr (ndarray of shape (n_cells + 1,)): The first vote of each cell.
+        cell_class (ndarray of shape (n_cells,)): The class of each cell, as a position in
+            `class_names`.
+        annotator (ndarray of shape (n_votes,)): Who cast each vote, as a position in
+            `annotator_names`.
+        gold (ndarray of shape (n_tasks,)): The known truth of each task, as a position in
+            `class_names`; -1 where there is none. If `multi`, a position in `gold_sets`.
+        task_names, annotator_names, class_names (sequence): The names, sorted.
+        unlabelled (sequence): Names of tasks that have missing votes only.
+        never_voted (sequence): Names of annotators who have missing votes only.
+        counts: How many rows were read and how many were left out, and why.
+        hygiene: What looked wrong in the labels, and how spellings became classes.
+        columns (tuple of two str): What the user calls tasks and annotators: the names of their
+            columns.
+        multi: Whether an annotator may choose several classes of a task. The last class is then "",
+            for nothing chosen.
+        gold_sets (tuple of tuple of int): If `multi`: the distinct known sets, as positions in
+            `class_names`.
 
-    Examples
-    --------
-    >>> from finegold import Annotations
-    >>> votes = Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
-    >>> votes
-    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
-    >>> votes.class_names.tolist(), votes.votes_per_task.tolist()
-    (['cat', 'dog'], [2, 1])
+    Examples:
+        >>> from finegold import Annotations
+        >>> votes = Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+        >>> votes
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        >>> votes.class_names.tolist(), votes.votes_per_task.tolist()
+        (['cat', 'dog'], [2, 1])
     """
 
     # [T+1] first cell of each task
@@ -180,8 +179,9 @@ class Annotations:
     def votes(self) -> tuple[Codes, Codes, Codes]:
         """Return task, annotator and class of every vote, in the order of the cells.
 
-        Returns (tuple of three ndarrays of shape (n_votes,)): Positions in `task_names`,
-            `annotator_names` and `class_names`.
+        Returns:
+            tuple of three ndarrays of shape (n_votes,): Positions in `task_names`,
+                `annotator_names` and `class_names`.
         """
         per_cell = np.diff(self.cell_ptr)
         cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
@@ -201,8 +201,11 @@ class Annotations:
     def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the class that each of some votes is for.
 
-        votes: Positions in `annotator`.
-        Returns (ndarray of int): Positions in `class_names`.
+        Args:
+            votes: Positions in `annotator`.
+
+        Returns:
+            ndarray of int: Positions in `class_names`.
         """
         return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
 
@@ -219,21 +222,25 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from arrays with one entry per vote.
 
-        task, annotator, label (array_like of shape (n,)): The names, of any type. A label of None
-            or NaN means no vote.
-        classes: All classes, in the order wanted. Any other label is then an error.
-        gold: Known truths: task -> class.
-        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator
-            voted on a task more than once.
-        Returns: The votes.
-        Raises (InputError): If the arrays differ in length, or if a vote has no task or no
-            annotator.
+        Args:
+            task (array_like of shape (n,)): The name of the task of each vote, of any type.
+            annotator (array_like of shape (n,)): The name of its annotator, of any type.
+            label (array_like of shape (n,)): Its class, of any type; None or NaN means no vote.
+            classes: All classes, in the order wanted. Any other label is then an error.
+            gold: Known truths: task -> class.
+            repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an
+                annotator voted on a task more than once.
 
-        Examples
-        --------
-        >>> from finegold import Annotations
-        >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
-        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        Returns:
+            The votes.
+
+        Raises:
+            InputError: If the arrays differ in length, or if a vote has no task or no annotator.
+
+        Examples:
+            >>> from finegold import Annotations
+            >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+            Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
         """
         columns = [as_column(task), as_column(annotator), as_column(label)]
         if len({len(column) for column in columns}) != 1:
@@ -261,26 +268,29 @@ class Annotations:
         """Make annotations from a label matrix like that of Snorkel: one row per task, one column
         per annotator.
 
-        matrix (array_like of shape (n_tasks, n_annotators)): The label that each annotator gave to
-            each task: integers, text or objects.
-        abstain (object): The value that means "no vote". None, NaN and masked entries mean the
-            same.
-        annotators, tasks: Names of the columns and of the rows. By default they are numbered from
-            0.
-        classes: All classes, in the order wanted. Any other label is then an error.
-        Returns: Rows without a vote are listed in `unlabelled`, columns without a vote in
-            `never_voted`.
-        Raises (InputError): If the matrix does not have two dimensions, has no votes, or if the
-            names do not match its shape.
+        Args:
+            matrix (array_like of shape (n_tasks, n_annotators)): The label that each annotator gave
+                to each task: integers, text or objects.
+            abstain (object): The value that means "no vote". None, NaN and masked entries mean the
+                same.
+            annotators: Names of the columns. By default they are numbered from 0.
+            tasks: Names of the rows. By default they are numbered from 0.
+            classes: All classes, in the order wanted. Any other label is then an error.
 
-        Examples
-        --------
-        >>> from finegold import Annotations
-        >>> votes = Annotations.from_matrix([[0, -1, 1], [1, -1, -1], [-1, -1, -1]], annotators=["a", "b", "c"])
-        >>> votes
-        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
-        >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
-        ([2], ['b'])
+        Returns:
+            Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
+
+        Raises:
+            InputError: If the matrix does not have two dimensions, has no votes, or if the names do
+                not match its shape.
+
+        Examples:
+            >>> from finegold import Annotations
+            >>> votes = Annotations.from_matrix([[0, -1, 1], [1, -1, -1], [-1, -1, -1]], annotators=["a", "b", "c"])
+            >>> votes
+            Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+            >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
+            ([2], ['b'])
         """
         if hasattr(matrix, "columns"):
             how = "finegold.read(frame, wide=True, missing=[-1])"
@@ -339,14 +349,24 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from integer codes. All readers use this function.
 
-        task, annotator, label (ndarray of int of shape (n,)): Positions in the names. A label of -1
-            means no vote.
-        task_names, annotator_names, class_names (sequence): The names, sorted. Tasks and annotators
-            without a vote are left out.
-        gold (tuple of two ndarrays): Known truths: positions of tasks, and of their classes.
-        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator
-            voted on a task more than once.
-        Returns: The votes.
+        Args:
+            task (ndarray of int of shape (n,)): The position of the task of each vote in
+                `task_names`.
+            annotator (ndarray of int of shape (n,)): The position of its annotator in
+                `annotator_names`.
+            label (ndarray of int of shape (n,)): The position of its class in `class_names`; -1
+                means no vote.
+            task_names (sequence): The names of the tasks, sorted. Tasks without a vote are left
+                out.
+            annotator_names (sequence): The names of the annotators, sorted. Annotators without a
+                vote are left out.
+            class_names (sequence): The names of the classes, sorted.
+            gold (tuple of two ndarrays): Known truths: positions of tasks, and of their classes.
+            repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an
+                annotator voted on a task more than once.
+
+        Returns:
+            The votes.
         """
         task_names, annotator_names, class_names = (
             Names(task_names),

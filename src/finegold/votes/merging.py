@@ -272,7 +272,6 @@ def _what_was_left_out(
     old: Annotations, new: Annotations, tasks: Names, annotators: Names, repeated: int
 ) -> dict[str, Any]:
     """Return the fields of annotations that tell of more than votes: those of both sets together."""
-
     fields: dict[str, Any] = {"hygiene": old.hygiene.join(new.hygiene), "columns": old.columns}
     for field, names in (("unlabelled", tasks), ("never_voted", annotators)):
         both, more = getattr(old, field), getattr(new, field)

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError
-from finegold.system.docstrings import documented
 from finegold.votes.annotations import MAX_CLASSES, Annotations
 from finegold.votes.encoding import MISSING, Codes, as_column
 
@@ -68,19 +67,19 @@ class Piece(NamedTuple):
     label: Codes
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """Votes with the truth behind them: the result of `finegold.simulate`.
 
-    annotations: The votes.
-    truth (ndarray of shape (T,)): The true class of each task, in the order of
-        `annotations.task_names`.
-    tau (ndarray of shape (K,)): The frequencies of the classes.
-    weights (ndarray of shape (W, S)): The mixture of prototypes of each annotator, in the order of
-        `annotations.annotator_names`.
-    prototypes (ndarray of shape (S, K, K)): The distribution of votes (last axis) given the truth,
-        for each prototype.
+    Attributes:
+        annotations: The votes.
+        truth (ndarray of shape (T,)): The true class of each task, in the order of
+            `annotations.task_names`.
+        tau (ndarray of shape (K,)): The frequencies of the classes.
+        weights (ndarray of shape (W, S)): The mixture of prototypes of each annotator, in the order
+            of `annotations.annotator_names`.
+        prototypes (ndarray of shape (S, K, K)): The distribution of votes (last axis) given the
+            truth, for each prototype.
     """
 
     annotations: Annotations
@@ -90,7 +89,6 @@ class Simulation:
     prototypes: Floats
 
 
-@documented
 def simulate(
     n_tasks: int,
     n_annotators: int,
@@ -112,34 +110,40 @@ def simulate(
 
     Tasks and annotators are numbered from 0.
 
-    n_tasks, n_annotators, n_classes: How many there are.
-    class_names: The names of the classes. By default they are numbered from 0.
-    votes_per_task: The mean number of votes of a task.
-    n_prototypes: The number of prototypes: a skilled one, one that confuses each class with the
-        next, then random ones.
-    prototypes (array_like of shape (S, K, K)): Prototypes to use instead. Each row is the
-        distribution of the votes given the truth.
-    prototype_weights (array_like of shape (S,)): How common the prototypes are among annotators. By
-        default they are equally common.
-    annotator_concentration: If it is small, each annotator follows one prototype; if it is large,
-        all annotators are alike.
-    class_weights (array_like of shape (K,)): The frequencies of the classes. By default they are
-        drawn.
-    imbalance: The frequency of the most frequent class over that of the rarest, if frequencies are
-        drawn.
-    activity_spread: Standard deviation of the logarithm of the annotators' activity. With 0 all are
-        equally active.
-    missing: The share of votes that have no label.
-    seed: Seed of all random draws.
-    Returns: The votes (`annotations`), the true classes (`truth`) and the parameters that they were
-        drawn from.
-    Raises (InputError): If a number is out of its range, or if the shapes of arrays do not fit.
+    Args:
+        n_tasks: The number of tasks.
+        n_annotators: The number of annotators.
+        n_classes: The number of classes.
+        class_names: The names of the classes. By default they are numbered from 0.
+        votes_per_task: The mean number of votes of a task.
+        n_prototypes: The number of prototypes: a skilled one, one that confuses each class with the
+            next, then random ones.
+        prototypes (array_like of shape (S, K, K)): Prototypes to use instead. Each row is the
+            distribution of the votes given the truth.
+        prototype_weights (array_like of shape (S,)): How common the prototypes are among
+            annotators. By default they are equally common.
+        annotator_concentration: If it is small, each annotator follows one prototype; if it is
+            large, all annotators are alike.
+        class_weights (array_like of shape (K,)): The frequencies of the classes. By default they
+            are drawn.
+        imbalance: The frequency of the most frequent class over that of the rarest, if frequencies
+            are drawn.
+        activity_spread: Standard deviation of the logarithm of the annotators' activity. With 0 all
+            are equally active.
+        missing: The share of votes that have no label.
+        seed: Seed of all random draws.
 
-    Examples
-    --------
-    >>> import finegold
-    >>> finegold.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
-    Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
+    Returns:
+        The votes (`annotations`), the true classes (`truth`) and the parameters that they were
+        drawn from.
+
+    Raises:
+        InputError: If a number is out of its range, or if the shapes of arrays do not fit.
+
+    Examples:
+        >>> import finegold
+        >>> finegold.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
+        Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
     """
     names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
     if len(names) != n_classes:

@@ -49,14 +49,18 @@ class MMSR(BaseSkillAggregator):
 
     It needs at least two classes.
 
-    n_iter: The largest number of iterations.
-    tol: Stop when the completed matrix changes by less than this (Frobenius norm).
-    random_state: The seed of the first skills.
-    scores_: The sum of the weights of every label, divided by the sum of its row, after
-        `predict_score`.
-    skills_: The weight of each worker's vote, the logarithm of (K - 1) p / (1 - p) for the accuracy
-        p.
-    loss_history_ (list of float): The change of the completed matrix in each iteration.
+    Args:
+        n_iter: The largest number of iterations.
+        tol: Stop when the completed matrix changes by less than this (Frobenius norm).
+        random_state: The seed of the first skills.
+
+    Attributes:
+        labels_: The label of every task, after `predict`.
+        skills_: The weight of each worker's vote, the logarithm of (K - 1) p / (1 - p) for the
+            accuracy p.
+        scores_: The sum of the weights of every label, divided by the sum of its row, after
+            `predict_score`.
+        loss_history_ (list of float): The change of the completed matrix in each iteration.
     """
 
     n_iter: int = 10000
@@ -97,11 +101,24 @@ class MMSR(BaseSkillAggregator):
     def predict_score(self, data: Any) -> Any:
         """Return the scores of the labels of every task (`scores_`), with the skills that `fit`
         found.
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+
+        Returns:
+            The attribute `scores_`.
         """
         return self._apply(data).scores_
 
     def fit_predict_score(self, data: Any) -> Any:
-        """Fit to votes and return the scores of the labels of every task (`scores_`)."""
+        """Fit to votes and return the scores of the labels of every task (`scores_`).
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+
+        Returns:
+            The attribute `scores_`.
+        """
         return self.fit(data).predict_score(data)
 
     def _vote(self, data: Any) -> None:
@@ -184,8 +201,12 @@ def _signs(agreement: Floats) -> Floats:
 class KOS(BaseClassificationAggregator):
     """Message passing between tasks and workers, for two classes (Karger, Oh and Shah).
 
-    n_iter: The number of iterations.
-    random_state: The seed of the first messages.
+    Args:
+        n_iter: The number of iterations.
+        random_state: The seed of the first messages.
+
+    Attributes:
+        labels_: The label of every task.
     """
 
     n_iter: int = 100

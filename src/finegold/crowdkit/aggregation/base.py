@@ -15,7 +15,6 @@ from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, NotFittedError
 from finegold.fitting.solve import Descent, check_memory, descend
 from finegold.methods.base import Method
-from finegold.system.docstrings import Documented
 from finegold.votes.annotations import Annotations
 
 Codes = NDArray[np.int64]
@@ -29,33 +28,61 @@ class ColumnError(InputError, KeyError):
         return str(self.args[0])
 
 
-class BaseClassificationAggregator(Documented):
+class BaseClassificationAggregator:
     """Base class of the aggregators that find the label of every task.
 
-    labels_: The label of every task.
+    Attributes:
+        labels_: The label of every task.
     """
 
     labels_: Any
 
     def fit(self, data: Any) -> Self:
-        """Fit to votes."""
+        """Fit to votes.
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+
+        Returns:
+            The fitted aggregator.
+        """
         raise NotImplementedError
 
     def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
-        """Fit to votes and return the label of every task (`labels_`)."""
+        """Fit to votes and return the label of every task (`labels_`).
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+            *args: Further arguments of `fit`.
+            **kwargs: Further arguments of `fit`.
+
+        Returns:
+            The attribute `labels_`.
+        """
         return self.fit(data, *args, **kwargs).labels_
 
 
 class BaseProbabilityAggregator(BaseClassificationAggregator):
     """Base class of the aggregators that also find the probability of every label.
 
-    probas_: The probability of every label.
+    Attributes:
+        labels_: The label of every task.
+        probas_: The probability of every label.
     """
 
     probas_: Any
 
     def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
-        """Fit to votes and return the probability of every label of every task (`probas_`)."""
+        """Fit to votes and return the probability of every label of every task (`probas_`).
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+            *args: Further arguments of `fit`.
+            **kwargs: Further arguments of `fit`.
+
+        Returns:
+            The attribute `probas_`.
+        """
         return self.fit(data, *args, **kwargs).probas_
 
 
@@ -63,8 +90,9 @@ class BaseSkillAggregator(BaseClassificationAggregator):
     """Base class of weighted votes: `fit` finds the skills of the workers, `predict` votes with
     them.
 
-    labels_: The label of every task, after `predict`.
-    skills_: The skills of the workers.
+    Attributes:
+        labels_: The label of every task, after `predict`.
+        skills_: The skills of the workers.
     """
 
     skills_: Any
@@ -72,6 +100,12 @@ class BaseSkillAggregator(BaseClassificationAggregator):
     def predict(self, data: Any) -> Any:
         """Return the label of every task (`labels_`), from votes weighted by the skills that `fit`
         found.
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+
+        Returns:
+            The attribute `labels_`.
         """
         return self._apply(data).labels_
 
@@ -91,7 +125,7 @@ class BaseSkillAggregator(BaseClassificationAggregator):
         raise NotImplementedError
 
 
-class BasePairwiseAggregator(Documented):
+class BasePairwiseAggregator:
     """Base class of the aggregators that find the score of every item from comparisons."""
 
     scores_: Any
@@ -99,16 +133,23 @@ class BasePairwiseAggregator(Documented):
     def fit(self, data: Any) -> Self:
         """Fit to comparisons.
 
-        data: The comparisons, with the columns left, right and label; the label is the item that
-            won. `NoisyBradleyTerry` also needs the column worker.
+        Args:
+            data: The comparisons, with the columns left, right and label; the label is the item
+                that won. `NoisyBradleyTerry` also needs the column worker.
+
+        Returns:
+            The fitted aggregator.
         """
         raise NotImplementedError
 
     def fit_predict(self, data: Any) -> Any:
         """Fit to comparisons and return the score of every item.
 
-        data: The comparisons, as in `fit`.
-        Returns (pandas.Series): The attribute `scores_`.
+        Args:
+            data: The comparisons, as in `fit`.
+
+        Returns:
+            pandas.Series: The attribute `scores_`.
         """
         return self.fit(data).scores_
 

@@ -150,14 +150,20 @@ def error_counts(
 class DawidSkene(BaseProbabilityAggregator):
     """Dawid-Skene: every worker has a confusion matrix, found by expectation maximisation.
 
-    n_iter: The largest number of iterations. With 0 the result is the first estimate, from the vote
-        shares.
-    tol: Stop when the evidence lower bound per vote increases by less than this.
-    initial_error_strategy: How `fit` uses `initial_error`: it replaces the first confusion matrices
-        ("assign"), or is added to their counts ("addition").
-    priors_: The frequency of every label.
-    errors_ (pandas.DataFrame): The probability of a vote given the truth, for the votes that occur.
-    loss_history_ (list of float): The evidence lower bound per vote after each iteration.
+    Args:
+        n_iter: The largest number of iterations. With 0 the result is the first estimate, from the
+            vote shares.
+        tol: Stop when the evidence lower bound per vote increases by less than this.
+        initial_error_strategy: How `fit` uses `initial_error`: it replaces the first confusion
+            matrices ("assign"), or is added to their counts ("addition").
+
+    Attributes:
+        labels_: The label of every task.
+        probas_: The probability of every label.
+        priors_: The frequency of every label.
+        errors_ (pandas.DataFrame): The probability of a vote given the truth, for the votes that
+            occur.
+        loss_history_ (list of float): The evidence lower bound per vote after each iteration.
     """
 
     n_iter: int = 100
@@ -168,10 +174,17 @@ class DawidSkene(BaseProbabilityAggregator):
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Self:
         """Fit to votes.
 
-        true_labels: Known truths, indexed by task.
-        initial_error (pandas.DataFrame, optional): Known errors, indexed by worker and label, with
-            a column per true label.
-        Raises (InputError): If `initial_error` does not fit to the data.
+        Args:
+            data: The votes, with the columns task, worker and label.
+            true_labels: Known truths, indexed by task.
+            initial_error (pandas.DataFrame, optional): Known errors, indexed by worker and label,
+                with a column per true label.
+
+        Raises:
+            InputError: If `initial_error` does not fit to the data.
+
+        Returns:
+            The fitted aggregator.
         """
         votes, gold, strategy = encode(data), None, self.initial_error_strategy
         if not len(votes.tasks):
@@ -240,14 +253,33 @@ class OneCoinDawidSkene(DawidSkene):
     """Dawid-Skene with one number per worker: the share of right votes; all errors are equally
     likely.
 
-    initial_error_strategy: Has no effect.
-    skills_: The expected share of each worker's votes that are right.
+    Args:
+        n_iter: The largest number of iterations. With 0 the result is the first estimate, from the
+            vote shares.
+        tol: Stop when the evidence lower bound per vote increases by less than this.
+        initial_error_strategy: Has no effect.
+
+    Attributes:
+        labels_: The label of every task.
+        probas_: The probability of every label.
+        priors_: The frequency of every label.
+        errors_ (pandas.DataFrame): The probability of a vote given the truth, for the votes that
+            occur.
+        loss_history_ (list of float): The evidence lower bound per vote after each iteration.
+        skills_: The expected share of each worker's votes that are right.
     """
 
     _method: ClassVar[type[_Method]] = _OneCoinMethod
 
     def fit(self, data: Any) -> Self:  # type: ignore[override]
-        """Fit to votes."""
+        """Fit to votes.
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+
+        Returns:
+            The fitted aggregator.
+        """
         return super().fit(data)
 
     def _learn(self, votes: CodedVotes, parameters: ds.Parameters, rows: Any) -> None:

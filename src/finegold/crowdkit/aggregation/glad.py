@@ -73,19 +73,24 @@ class GLAD(BaseProbabilityAggregator):
     """GLAD: every worker has an ability, every task a difficulty; all wrong votes are equally
     likely.
 
-    n_iter: The largest number of iterations.
-    tol: Stop when the expected log-likelihood increases by less than this share of its size.
-    silent: Has no effect: there is no progress bar.
-    labels_priors: The frequency of every label. By default all are equally frequent.
-    alphas_priors_mean: The mean of the prior of each worker's ability. By default 1.
-    betas_priors_mean: The mean of the prior of each task's logarithm of the inverse difficulty. By
-        default 1.
-    m_step_max_iter: The largest number of steps of conjugate gradients in each iteration.
-    m_step_tol: Conjugate gradients stop when no entry of the gradient is larger.
-    alphas_: The ability of every worker.
-    betas_: The logarithm of the inverse difficulty of every task.
-    loss_history_ (list of float): The expected log-likelihood after each iteration, divided by the
-        number of votes times classes.
+    Args:
+        n_iter: The largest number of iterations.
+        tol: Stop when the expected log-likelihood increases by less than this share of its size.
+        silent: Has no effect: there is no progress bar.
+        labels_priors: The frequency of every label. By default all are equally frequent.
+        alphas_priors_mean: The mean of the prior of each worker's ability. By default 1.
+        betas_priors_mean: The mean of the prior of each task's logarithm of the inverse difficulty.
+            By default 1.
+        m_step_max_iter: The largest number of steps of conjugate gradients in each iteration.
+        m_step_tol: Conjugate gradients stop when no entry of the gradient is larger.
+
+    Attributes:
+        labels_: The label of every task.
+        probas_: The probability of every label.
+        alphas_: The ability of every worker.
+        betas_: The logarithm of the inverse difficulty of every task.
+        loss_history_ (list of float): The expected log-likelihood after each iteration, divided by
+            the number of votes times classes.
     """
 
     n_iter: int = 100

@@ -30,19 +30,25 @@ STRATEGY_PRIOR = 10.0
 class MACE(BaseProbabilityAggregator):
     """MACE: every worker sometimes knows the truth and sometimes votes by a fixed distribution.
 
-    n_restarts: Has no effect: in crowd-kit, all restarts begin with the same random numbers.
-    n_iter: The number of iterations.
-    method: Variational Bayes, or expectation maximisation.
-    smoothing: Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to the
-        counts ("em").
-    default_noise: The first parameters are drawn between 1 and 2 + `default_noise`, and divided by
-        their sum.
-    alpha, beta: The prior of spam and of no spam ("vb").
-    random_state: The seed of the first parameters.
-    verbose: Has no effect.
-    spamming_ (ndarray of shape (n_workers, 2)): The probability that a worker's vote is spam, and
-        that it is not.
-    thetas_ (ndarray of shape (n_workers, n_labels)): The distribution of each worker's spam.
+    Args:
+        n_restarts: Has no effect: in crowd-kit, all restarts begin with the same random numbers.
+        n_iter: The number of iterations.
+        method: Variational Bayes, or expectation maximisation.
+        smoothing: Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to
+            the counts ("em").
+        default_noise: The first parameters are drawn between 1 and 2 + `default_noise`, and divided
+            by their sum.
+        alpha: The prior of spam ("vb").
+        beta: The prior of no spam ("vb").
+        random_state: The seed of the first parameters.
+        verbose: Has no effect.
+
+    Attributes:
+        labels_: The label of every task.
+        probas_: The probability of every label.
+        spamming_ (ndarray of shape (n_workers, 2)): The probability that a worker's vote is spam,
+            and that it is not.
+        thetas_ (ndarray of shape (n_workers, n_labels)): The distribution of each worker's spam.
     """
 
     n_restarts: int = 10

@@ -53,11 +53,14 @@ def _read(data: Any) -> Comparisons:
 class BradleyTerry(BasePairwiseAggregator):
     """Bradley-Terry: item i beats item j with probability p_i / (p_i + p_j).
 
-    n_iter: The largest number of iterations.
-    tol: Stop when the log-likelihood per comparison increases by less than this. With 0, all
-        iterations are made.
-    scores_ (pandas.Series): The strength p of every item; the sum is 1.
-    loss_history_ (list of float): The log-likelihood per comparison after each iteration.
+    Args:
+        n_iter: The largest number of iterations.
+        tol: Stop when the log-likelihood per comparison increases by less than this. With 0, all
+            iterations are made.
+
+    Attributes:
+        scores_ (pandas.Series): The strength p of every item; the sum is 1.
+        loss_history_ (list of float): The log-likelihood per comparison after each iteration.
     """
 
     n_iter: int
@@ -95,14 +98,17 @@ class NoisyBradleyTerry(BasePairwiseAggregator):
     A worker compares the items with a probability that is the worker's skill; otherwise the worker
     chooses the left item with a probability that is the worker's bias.
 
-    n_iter: The largest number of iterations of L-BFGS-B.
-    tol: Stop when the objective changes by less than this share of its size.
-    regularization_ratio: The weight of a comparison that every item wins once and loses once
-        against the same imaginary item.
-    random_state: The seed of the first parameters.
-    scores_ (pandas.Series): The score of every item, between 0 and 1.
-    skills_: The skill of every worker.
-    biases_: The bias of every worker.
+    Args:
+        n_iter: The largest number of iterations of L-BFGS-B.
+        tol: Stop when the objective changes by less than this share of its size.
+        regularization_ratio: The weight of a comparison that every item wins once and loses once
+            against the same imaginary item.
+        random_state: The seed of the first parameters.
+
+    Attributes:
+        scores_ (pandas.Series): The score of every item, between 0 and 1.
+        skills_: The skill of every worker.
+        biases_: The bias of every worker.
     """
 
     n_iter: int = 100

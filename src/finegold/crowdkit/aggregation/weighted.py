@@ -46,12 +46,21 @@ def shares(scores: Floats) -> Floats:
 class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
     """Base class of the weighted votes whose probabilities are those of a weighted `MajorityVote`.
 
-    probas_: The share of every label, after `predict`.
+    Attributes:
+        labels_: The label of every task, after `predict`.
+        skills_: The skills of the workers.
+        probas_: The share of every label, after `predict`.
     """
 
     def predict_proba(self, data: Any) -> Any:
         """Return the share of every label (`probas_`), from votes weighted by the skills that `fit`
         found.
+
+        Args:
+            data: The votes, with the columns task, worker and label.
+
+        Returns:
+            The attribute `probas_`.
         """
         return self._apply(data).probas_
 
@@ -67,11 +76,15 @@ class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
 class MajorityVote(BaseProbabilityAggregator):
     """Majority vote, optionally weighted by the skills of the workers.
 
-    default_skill: The skill of workers who have none, with `on_missing_skill="value"`.
-    on_missing_skill: What to do if skills are given, but not for every worker: raise an error,
-        leave out the votes of those who have none, or give them `default_skill`.
-    probas_: The share of every label.
-    skills_: The share of each worker's votes that equal the label.
+    Args:
+        default_skill: The skill of workers who have none, with `on_missing_skill="value"`.
+        on_missing_skill: What to do if skills are given, but not for every worker: raise an error,
+            leave out the votes of those who have none, or give them `default_skill`.
+
+    Attributes:
+        labels_: The label of every task.
+        probas_: The share of every label.
+        skills_: The share of each worker's votes that equal the label.
     """
 
     default_skill: float | None = None
@@ -80,8 +93,15 @@ class MajorityVote(BaseProbabilityAggregator):
     def fit(self, data: Any, skills: Any = None) -> Self:
         """Fit to votes.
 
-        skills: The skill of each worker. By default all have the same.
-        Raises (InputError): If a skill is missing.
+        Args:
+            data: The votes, with the columns task, worker and label.
+            skills: The skill of each worker. By default all have the same.
+
+        Raises:
+            InputError: If a skill is missing.
+
+        Returns:
+            The fitted aggregator.
         """
         check_columns(data, ("task", "worker", "label"))
         data = data[["task", "worker", "label"]]
@@ -132,7 +152,10 @@ class Wawa(_SkilledVote):
     """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with
     it.
 
-    skills_: The share of each worker's votes that equal the majority.
+    Attributes:
+        labels_: The label of every task, after `predict`.
+        skills_: The share of each worker's votes that equal the majority.
+        probas_: The share of every label, after `predict`.
     """
 
     def fit(self, data: Any) -> Self:
@@ -144,13 +167,21 @@ class Wawa(_SkilledVote):
 class GoldMajorityVote(_SkilledVote):
     """A vote weighted by the accuracy of each worker on tasks whose truth is known.
 
-    skills_: The share of each worker's votes that equal the known truth.
+    Attributes:
+        labels_: The label of every task, after `predict`.
+        skills_: The share of each worker's votes that equal the known truth.
+        probas_: The share of every label, after `predict`.
     """
 
     def fit(self, data: Any, true_labels: Any) -> Self:  # type: ignore[override]
         """Find the skills of the workers.
 
-        true_labels: The known truths, indexed by task. A task may have several.
+        Args:
+            data: The votes, with the columns task, worker and label.
+            true_labels: The known truths, indexed by task. A task may have several.
+
+        Returns:
+            The fitted aggregator.
         """
         self.skills_ = get_accuracy(data, true_labels, by="worker").rename("skill")
         return self
@@ -160,11 +191,17 @@ class GoldMajorityVote(_SkilledVote):
 class ZeroBasedSkill(_SkilledVote):
     """A vote weighted by skills that move, step by step, towards the agreement with the vote.
 
-    n_iter: The number of steps.
-    lr_init: The share of the way to the agreement that the first step goes.
-    lr_steps_to_reduce: After this many steps, the share is reduced.
-    lr_reduce_factor: The factor by which it is reduced.
-    eps: Added to the first skills. As in crowd-kit, it is not a stopping rule.
+    Args:
+        n_iter: The number of steps.
+        lr_init: The share of the way to the agreement that the first step goes.
+        lr_steps_to_reduce: After this many steps, the share is reduced.
+        lr_reduce_factor: The factor by which it is reduced.
+        eps: Added to the first skills. As in crowd-kit, it is not a stopping rule.
+
+    Attributes:
+        labels_: The label of every task, after `predict`.
+        skills_: The skills of the workers.
+        probas_: The share of every label, after `predict`.
     """
 
     n_iter: int = 100
@@ -193,9 +230,12 @@ class BinaryRelevance(BaseClassificationAggregator):
 
     In the column label of the votes, each entry is a list of labels.
 
-    base_aggregator (BaseClassificationAggregator, default MajorityVote()): The aggregator, of which
-        each label gets a copy.
-    labels_: The list of labels of every task.
+    Args:
+        base_aggregator (BaseClassificationAggregator, default MajorityVote()): The aggregator, of
+            which each label gets a copy.
+
+    Attributes:
+        labels_: The list of labels of every task.
     """
 
     base_aggregator: Any = field(default_factory=MajorityVote)

@@ -13,7 +13,6 @@ import pandas as pd
 from finegold.crowdkit.aggregation.base import Floats, encode
 from finegold.crowdkit.aggregation.weighted import MajorityVote, shares, weighted_scores
 from finegold.errors import InputError
-from finegold.system.docstrings import documented
 
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
 
@@ -26,17 +25,20 @@ class UnknownColumnError(InputError, KeyError):
     """There is no such column; crowd-kit raises a KeyError."""
 
 
-@documented
 def consistency(
     answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False
 ) -> Any:
     """Return the posterior probability of the aggregated labels, given skills as the chance of a
     right vote.
 
-    workers_skills: The skill of each worker. By default the `skills_` of the aggregator.
-    aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels.
-    by_task: Return the probability of every task.
-    Returns (float or pandas.Series): The mean, or the probability of every task.
+    Args:
+        answers: The votes, with the columns task, worker and label.
+        workers_skills: The skill of each worker. By default the `skills_` of the aggregator.
+        aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels.
+        by_task: Return the probability of every task.
+
+    Returns:
+        float or pandas.Series: The mean, or the probability of every task.
     """
     aggregator = MajorityVote() if aggregator is None else aggregator
     labels = aggregator.fit_predict(answers)
@@ -76,7 +78,6 @@ def _chances(answers: Any, skills: Any, n_labels: int) -> tuple[Floats, Floats]:
     return right, (1 - right) / max(n_labels - 1, 1)
 
 
-@documented
 def uncertainty(
     answers: Any,
     workers_skills: Any = None,
@@ -86,13 +87,17 @@ def uncertainty(
 ) -> Any:
     """Return the entropy of the labels of tasks or workers, in nats.
 
-    workers_skills: The skill of each worker: that much of a vote counts for its label, the rest for
-        the other labels.
-    aggregator (BaseClassificationAggregator, optional): Its `skills_` are used if `workers_skills`
-        is not given.
-    compute_by ({"task", "worker"}, default "task"): Whose entropy is computed.
-    aggregate: Return the mean.
-    Returns (float or pandas.Series): The mean, or the entropy of every task or worker.
+    Args:
+        answers: The votes, with the columns task, worker and label.
+        workers_skills: The skill of each worker: that much of a vote counts for its label, the rest
+            for the other labels.
+        aggregator (BaseClassificationAggregator, optional): Its `skills_` are used if
+            `workers_skills` is not given.
+        compute_by ({"task", "worker"}, default "task"): Whose entropy is computed.
+        aggregate: Return the mean.
+
+    Returns:
+        float or pandas.Series: The mean, or the entropy of every task or worker.
     """
     from scipy.special import entr
 
@@ -110,13 +115,16 @@ def uncertainty(
     return named.mean() if aggregate else named
 
 
-@documented
 def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
     """Return Krippendorff's alpha, the agreement beyond chance.
 
-    distance (callable, optional): The distance of two labels, between 0 and 1. By default 0 for
-        equal labels, else 1.
-    Returns (float): Alpha: 1 for full agreement, 0 for the agreement of chance.
+    Args:
+        answers: The votes, with the columns task, worker and label.
+        distance (callable, optional): The distance of two labels, between 0 and 1. By default 0 for
+            equal labels, else 1.
+
+    Returns:
+        float: Alpha: 1 for full agreement, 0 for the agreement of chance.
     """
     votes = encode(answers)
     counts = weighted_scores(votes, np.ones(len(answers)))

@@ -15,7 +15,6 @@ from finegold.insight.judges.answers import NOTHING, Answers, Share, merge, pred
 from finegold.insight.judges.scores import MIN_GOLD
 from finegold.insight.votes import Floats, Integers
 from finegold.io.judge_logs import JudgeLog
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
 
@@ -228,22 +227,22 @@ class Standing:
         return row | {"n_verdicts": self.n_verdicts}
 
 
-@documented
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Systems in order of their strength: the result of `finegold.judges.rank`.
 
-    standings (list): One entry per system, the best first: `system`, `strength` with its interval,
-        `rank`, `rank_low`, `rank_high`, `win_rate` with its interval, `people` (the win rate by
-        known truths), `n_verdicts`.
-    win_rates (ndarray of shape (n_systems, n_systems)): The observed share of verdicts that a
-        system (row) wins against another (column), in the order of the standings. A tie counts one
-        half; NaN where two systems were not compared.
-    position: The effect of being shown first on the log-odds, by judge.
-    discrimination: How much the verdicts of each judge depend on the systems; 1 is average.
-    length_effect: The effect of length on the log-odds, if strengths leave it aside: of an answer
-        beside an empty one.
-    notes: What a reader should know.
+    Attributes:
+        standings (list): One entry per system, the best first: `system`, `strength` with its
+            interval, `rank`, `rank_low`, `rank_high`, `win_rate` with its interval, `people` (the
+            win rate by known truths), `n_verdicts`.
+        win_rates (ndarray of shape (n_systems, n_systems)): The observed share of verdicts that a
+            system (row) wins against another (column), in the order of the standings. A tie counts
+            one half; NaN where two systems were not compared.
+        position: The effect of being shown first on the log-odds, by judge.
+        discrimination: How much the verdicts of each judge depend on the systems; 1 is average.
+        length_effect: The effect of length on the log-odds, if strengths leave it aside: of an
+            answer beside an empty one.
+        notes: What a reader should know.
     """
 
     standings: list[Standing]
@@ -256,8 +255,9 @@ class Ranking:
     def table(self) -> Any:
         """Return a data frame with one row per system, the best first.
 
-        Returns (data frame): System, rank, range of ranks, strength with interval, expected win
-            rate, number of verdicts.
+        Returns:
+            data frame: System, rank, range of ranks, strength with interval, expected win rate,
+                number of verdicts.
         """
         rows = [one.plain() for one in self.standings]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
@@ -265,7 +265,8 @@ class Ranking:
     def matrix(self) -> Any:
         """Return the observed win rates as a data frame, with a column per opponent.
 
-        Returns (data frame): One row per system, the best first.
+        Returns:
+            data frame: One row per system, the best first.
         """
         names = [one.system for one in self.standings]
         return make_frame({"system": names, **dict(zip(names, self.win_rates.T, strict=True))})
@@ -273,7 +274,8 @@ class Ranking:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON.
 
-        Returns: Systems, win rates, judges and notes.
+        Returns:
+            Systems, win rates, judges and notes.
         """
         figures = {"position": self.position, "discrimination": self.discrimination}
         return {

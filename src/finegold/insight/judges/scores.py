@@ -21,7 +21,6 @@ from finegold.insight.judges.answers import (
 )
 from finegold.insight.votes import Flags, Floats, Integers
 from finegold.io.judge_logs import TIED, JudgeLog
-from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING
 
 # items with a known truth from which an accuracy is shown; bench/trust/judges.py measures the
@@ -29,38 +28,38 @@ from finegold.votes.encoding import MISSING
 MIN_GOLD = 10
 
 
-@documented
 @dataclass(frozen=True)
 class JudgeScore:
     """What one judge is worth. Shares have 95 % intervals; NaN means that the log cannot tell.
 
-    judge: The name.
-    n_verdicts, n_items, n_gold: The number of calls, of items with an answer, and of those with a
-        known truth.
-    accuracy: The share of right answers among the items with a known truth; an undecided answer
-        counts half.
-    strict_accuracy: The share of items on which every call was right, in both orders; a failed call
-        is not.
-    pair_accuracy: The share of pairs whose two orders together favour the right answer, as
-        JudgeBench counts.
-    kappa: Cohen's kappa of the answers and the truths.
-    weighted_kappa, error, bias: Of scores: the kappa with quadratic weights, the mean distance from
-        the truth, and the mean difference.
-    length_bias: The accuracy where the longer answer of a pair is right minus that where the
-        shorter one is.
-    undecided: The share of answers that are undecided: two orders or repeats that disagree.
-    position_bias: The share of verdicts that follow the position: positive for the first one,
-        negative for the second.
-    position_p: The p-value of a sign test that the position has no effect.
-    swap_consistency, repeat_consistency: How often two verdicts on an item agree, in different
-        orders and in the same one.
-    ties, failed: The share of verdicts that are ties, and of calls that failed.
-    agreement: The share of other judges' answers on the same items that are the same.
-    drift: The accuracy in the later half of its calls minus that in the earlier one; without known
-        truths the agreement.
-    failures: The number of failed calls by reason.
-    cost: The price of a verdict; failed calls are paid by those that succeeded.
-    partners: Judges that agree with this one more than their accuracies explain.
+    Attributes:
+        judge: The name.
+        n_verdicts, n_items, n_gold: The number of calls, of items with an answer, and of those with
+            a known truth.
+        accuracy: The share of right answers among the items with a known truth; an undecided answer
+            counts half.
+        strict_accuracy: The share of items on which every call was right, in both orders; a failed
+            call is not.
+        pair_accuracy: The share of pairs whose two orders together favour the right answer, as
+            JudgeBench counts.
+        kappa: Cohen's kappa of the answers and the truths.
+        weighted_kappa, error, bias: Of scores: the kappa with quadratic weights, the mean distance
+            from the truth, and the mean difference.
+        length_bias: The accuracy where the longer answer of a pair is right minus that where the
+            shorter one is.
+        undecided: The share of answers that are undecided: two orders or repeats that disagree.
+        position_bias: The share of verdicts that follow the position: positive for the first one,
+            negative for the second.
+        position_p: The p-value of a sign test that the position has no effect.
+        swap_consistency, repeat_consistency: How often two verdicts on an item agree, in different
+            orders and in the same one.
+        ties, failed: The share of verdicts that are ties, and of calls that failed.
+        agreement: The share of other judges' answers on the same items that are the same.
+        drift: The accuracy in the later half of its calls minus that in the earlier one; without
+            known truths the agreement.
+        failures: The number of failed calls by reason.
+        cost: The price of a verdict; failed calls are paid by those that succeeded.
+        partners: Judges that agree with this one more than their accuracies explain.
     """
 
     judge: str
@@ -91,7 +90,8 @@ class JudgeScore:
     def plain(self) -> dict[str, Any]:
         """Return the figures as plain values, which is all that is shown anywhere.
 
-        Returns: None where nothing is known; `intervals` has the ends of the intervals.
+        Returns:
+            None where nothing is known; `intervals` has the ends of the intervals.
         """
         row: dict[str, Any] = {}
         intervals = {}
