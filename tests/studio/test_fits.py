@@ -66,7 +66,7 @@ def test_methods_are_compared_and_a_fit_that_another_of_its_kind_replaced_can_st
     assert kinds == [("mv", {}), ("ds", {}), ("ptbcc", {"n_prototypes": 3}), ("ptbcc", {})]
     assert state["shown"] == state["fits"][-1]["id"]
     assert studio.at(project, "GET", f"/fits/{first}")["state"] == "replaced"
-    studio.services.workspace.forget([first])
+    studio.services.workspace.forget(project, [first])
     refused(
         studio.get(f"/api/projects/{project}/results", params={"fit": first}),
         409,
@@ -88,7 +88,7 @@ def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_f
         if not asked:
             asked.append(fit)
             studio.fit(project)
-            workspace.forget([fit])
+            workspace.forget(project, [fit])
         return of(project, fit)
 
     monkeypatch.setattr(workspace, "of", late)

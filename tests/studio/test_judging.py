@@ -181,7 +181,7 @@ def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, projec
 def test_the_next_task_needs_one_result_in_memory(studio, project):
     studio.fit(project, "ds")
     workspace = studio.services.workspace
-    workspace.forget(list(workspace._loaded))
+    workspace._loaded.clear()
     act(studio, project, "gold", 1, label="cat")
     assert queue(studio, project)["to_learn"] == 1
     assert len(workspace._loaded) == 1
@@ -207,7 +207,7 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
     project = studio.create("page.csv")
     studio.read(project, **studio.at(project, "GET", "/preview")["guess"])
     (studio.folder / "page.csv").rename(studio.folder / "moved.csv")
-    picture = f"/api/projects/{project}/media?path=images/7.png"
+    picture = f"/api/projects/{project}/tasks/0/media/1"
     assert content(studio, project, 0) == [
         ("text", "text", None, False),
         ("picture", "image", picture, False),
@@ -223,9 +223,10 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
     (studio.folder / "link.png").symlink_to(studio.folder / "../secret.png")
     outside = ("../secret.png", ".hidden/9.png", str(studio.folder / "../secret.png"), "link.png")
     for path in (*outside, "moved.csv", "images"):
-        assert (
-            studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404
-        ), path
+        studio.at(project, "PATCH", json={"template": f"{path}\nmarkdown: images/7.png"})
+        for place in (0, 1, 2):
+            answer = studio.get(f"/api/projects/{project}/tasks/0/media/{place}")
+            assert answer.status_code == 404, path
     studio.at(project, "PATCH", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
     shown = studio.at(project, "GET", "/tasks/0/content")
     assert [one["text"] for one in shown] == [

@@ -11,10 +11,10 @@ import re
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import polars as pl
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import FileResponse
 from polars import selectors
 from pydantic import BaseModel, Field
@@ -28,6 +28,8 @@ from finegold.io.tables import open_sources, open_table
 from finegold.report.views.common import texts
 from finegold.studio.files import FILE_BODY, MEDIA
 from finegold.studio.problems import Problem, warnings_in_words
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
+from finegold.studio.security import OWNER
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.services import (
     At,
@@ -45,8 +47,8 @@ from finegold.studio.tables import check_index
 from finegold.studio.workspace import Questions
 from finegold.votes.encoding import text_of, to_list
 
-router = APIRouter(tags=["content"], prefix="/projects/{project}")
-predictions_router = APIRouter(tags=["predictions"], prefix="/projects/{project}")
+router = APIRouter(tags=["content"], prefix="/projects/{project:id}")
+predictions_router = APIRouter(tags=["predictions"], prefix="/projects/{project:id}")
 
 Kind = Literal["text", "link", "image", "audio", "video", "pdf", "markdown", "html"]
 WRITTEN: tuple[Kind, ...] = (
@@ -96,10 +98,11 @@ class Matched(BaseModel):
     examples: list[dict[str, str | None]]
 
 
-@router.get("/tasks/{at}/content")
+@router.get("/tasks/{at:at}/content", dependencies=REVIEWERS)
 def content(
     project: ProjectId,
     at: At,
+    request: Request,
     shown: Shown,
     services: ServicesDep,
     template: Annotated[
@@ -110,14 +113,22 @@ def content(
     check_index(at, len(shown.labelled.label_codes), "task")
     name = shown.task_name(at)
     fields = services.workspace.contents(project).table([name])[0]
+    query = f"?{request.url.query}" if request.url.query else ""  # it is part of what is shown
     if template is None:
         template = services.store.project(project)["template"]
     else:
+        if visitor_of(request).name != OWNER:  # it could name any file of the folder
+            raise Problem(403, "Reviewers judge tasks", "The owner says how tasks are shown.")
         check_template(services, project, template)
-    folder, address = services.files.folder, f"/api/projects/{project}/media"
+    folder, address = services.files.folder, f"/api/projects/{project}/tasks/{at}/media/"
     if not template:
-        return [_item(column, text, folder, address) for column, text in fields.items()]
-    fields, items = {"task": str(name), **fields}, []
+        shown_fields = enumerate(fields.items())
+        return [
+            _item(column, text, folder, f"{address}{place}{query}")
+            for place, (column, text) in shown_fields
+        ]
+    fields = {"task": str(name), **fields}
+    items: list[ContentItem] = []
     for line in template.splitlines():
         kind = next((kind for kind in WRITTEN if line.strip().lower().startswith(f"{kind}:")), None)
         text = FIELD.sub(
@@ -125,12 +136,14 @@ def content(
         ).strip()
         if text:
             items.append(
-                ContentItem(text=text, kind=kind) if kind else _item(None, text, folder, address)
+                ContentItem(text=text, kind=kind)
+                if kind
+                else _item(None, text, folder, f"{address}{len(items)}{query}")
             )
     return items
 
 
-@router.get("/fields")
+@router.get("/fields", dependencies=ONLY_OWNER)
 def fields(project: ProjectId, services: ServicesDep) -> list[str]:
     """Return the names that a template may contain."""
     return list(dict.fromkeys(["task", *services.workspace.contents(project).names]))
@@ -144,22 +157,19 @@ def check_template(services: Services, project: int, template: str) -> None:
         raise Problem(422, f"There is no field {{{unknown}}}", f"The template can use {known}.")
 
 
-@router.get("/media", response_class=FileResponse)
+@router.get("/tasks/{at:at}/media/{place:at}", dependencies=REVIEWERS, response_class=FileResponse)
 def media(
-    project: ProjectId,
-    path: Annotated[
-        str,
-        Query(max_length=2000, description="The path of an image, sound or video in the folder."),
-    ],
-    services: ServicesDep,
+    place: At, items: Annotated[list[ContentItem], Depends(content)], services: ServicesDep
 ) -> FileResponse:
-    """An image, sound or video in the folder of the studio."""
-    file = _media_file(services.files.folder, path)
+    """An image, sound or video in the folder of the studio: the one at this place of a task's content."""
+    item = items[place] if place < len(items) else None
+    is_file = item is not None and item.href is not None and not item.is_remote
+    file = _media_file(services.files.folder, item.text.strip()) if item and is_file else None
     if file is None:
         raise Problem(
             404,
             "There is no such image or sound",
-            f"Only files in {services.files.folder} are shown.",
+            "Only files of the folder that the task names are shown.",
         )
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
     if (
@@ -184,7 +194,7 @@ def _item(name: str | None, text: str, folder: Path, address: str) -> ContentIte
         kind = "link" if kind in ("", "pdf") else kind
         return ContentItem(name=name, text=text, kind=kind, href=value, is_remote=True)
     if kind and _media_file(folder, value) is not None:
-        return ContentItem(name=name, text=text, kind=kind, href=f"{address}?path={quote(value)}")
+        return ContentItem(name=name, text=text, kind=kind, href=address)
     return ContentItem(name=name, text=text, kind="text")
 
 
@@ -217,7 +227,7 @@ def collect_content(path: Path, options: Reading) -> pl.DataFrame:
     return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
 
 
-@router.get("/items")
+@router.get("/items", dependencies=REVIEWERS_WHO_SEE)
 def item_tables(project: ProjectId, store: StoreDep) -> list[ItemTable]:
     """Return the tables and folders of texts and images that were added."""
     rows = store.rows(
@@ -226,7 +236,7 @@ def item_tables(project: ProjectId, store: StoreDep) -> list[ItemTable]:
     return [ItemTable(**row) for row in rows]
 
 
-@router.post("/items", openapi_extra=FILE_BODY)
+@router.post("/items", dependencies=ONLY_OWNER, openapi_extra=FILE_BODY)
 def add_items(
     project: ProjectId,
     name: FileName,
@@ -303,7 +313,9 @@ def add_items(
     )
 
 
-@router.delete("/items/{layer}", status_code=204, response_class=Response)
+@router.delete(
+    "/items/{layer:id}", dependencies=ONLY_OWNER, status_code=204, response_class=Response
+)
 def remove_items(project: ProjectId, layer: int, store: StoreDep) -> None:
     """Remove a table or a folder of texts and images."""
     with store.changing(project):
@@ -347,7 +359,7 @@ class PredictionsFile(BaseModel):
     warnings: list[str] = Field(default=[], description="What looks wrong with it.")
 
 
-@predictions_router.get("/predictions")
+@predictions_router.get("/predictions", dependencies=REVIEWERS_WHO_SEE)
 def predictions(project: ProjectId, store: StoreDep) -> list[PredictionsFile]:
     """Return what was read of each file of predictions."""
     rows = store.rows(
@@ -356,7 +368,7 @@ def predictions(project: ProjectId, store: StoreDep) -> list[PredictionsFile]:
     return [PredictionsFile(name=row["name"], **json.loads(row["facts"])) for row in rows]
 
 
-@predictions_router.post("/predictions", openapi_extra=FILE_BODY)
+@predictions_router.post("/predictions", dependencies=ONLY_OWNER, openapi_extra=FILE_BODY)
 def add_predictions(
     project: ProjectId,
     name: FileName,
@@ -388,7 +400,9 @@ def add_predictions(
     return predictions(project, store)
 
 
-@predictions_router.delete("/predictions", status_code=204, response_class=Response)
+@predictions_router.delete(
+    "/predictions", dependencies=ONLY_OWNER, status_code=204, response_class=Response
+)
 def remove_predictions(project: ProjectId, name: FileName, store: StoreDep) -> None:
     """Remove a file of predictions; results that were computed with it stay as they are."""
     with store.changing(project):

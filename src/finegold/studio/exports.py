@@ -30,6 +30,7 @@ from finegold.results.data import SEPARATOR
 from finegold.results.tables import annotators_for_users, natural_order, scores_table
 from finegold.studio.gold import judgements_of, rows_with_names, sent_back_tasks
 from finegold.studio.problems import Problem, words_of
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
 from finegold.studio.store import Row
@@ -37,7 +38,7 @@ from finegold.studio.workspace import Browser, Questions
 from finegold.votes.encoding import MISSING, Names, text_of, to_list
 from finegold.votes.frames import to_polars
 
-router = APIRouter(tags=["exports"], prefix="/projects/{project}")
+router = APIRouter(tags=["exports"], prefix="/projects/{project:id}")
 
 MEDIA_TYPES = {
     ".csv": "text/csv",
@@ -85,7 +86,7 @@ class Written(BaseModel):
     rows: int
 
 
-@router.get("/export/{name}", response_class=FileResponse)
+@router.get("/export/{name}", dependencies=REVIEWERS_WHO_SEE, response_class=FileResponse)
 def export(
     project: ProjectId,
     name: Annotated[
@@ -210,7 +211,7 @@ def export(
     )
 
 
-@router.post("/database")
+@router.post("/database", dependencies=ONLY_OWNER)
 def to_database(project: ProjectId, target: Target, shown: Shown, services: ServicesDep) -> Written:
     """Write the labels into a table of a database; the rows of an existing table of labels are replaced."""
     address, folder, database = target.address, services.files.folder, parse(target.address)

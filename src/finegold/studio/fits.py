@@ -23,6 +23,7 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Step
 from finegold.studio.gold import merge_truths, truths_of
 from finegold.studio.problems import NO_VOTES, Problem, rename_files
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
 from finegold.studio.projects import Fit, Project, count_waiting, describe, fits_of
 from finegold.studio.results import summarise_fit
 from finegold.studio.services import FitId, JobState, Name, ProjectId, Scalar, ServicesDep, StoreDep
@@ -74,7 +75,7 @@ class Agreement(BaseModel):
     )
 
 
-@router.get("/methods")
+@router.get("/methods", dependencies=ONLY_OWNER)
 def methods() -> list[MethodInfo]:
     return [
         MethodInfo(
@@ -90,7 +91,7 @@ def methods() -> list[MethodInfo]:
     ]
 
 
-@router.post("/projects/{project}/fits", status_code=202)
+@router.post("/projects/{project:id}/fits", dependencies=ONLY_OWNER, status_code=202)
 def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
     files = [services.files.resolve(name) for name in wanted.predictions]
@@ -177,15 +178,15 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
                 *(fit, project),
             )
         workspace.forget(
-            [row["id"] for row in replaced]
+            project, [row["id"] for row in replaced]
         )  # what is said of them does not depend on what is in memory
-        workspace.remember(fit, browser)
+        workspace.remember(project, fit, browser)
 
     services.jobs.add(project, JobState(kind="fit", fit=fit, tolerance=method.tolerance), run)
     return get_fit(project, fit, store)
 
 
-@router.get("/projects/{project}/fits/{fit}")
+@router.get("/projects/{project:id}/fits/{fit:id}", dependencies=REVIEWERS_WHO_SEE)
 def get_fit(project: ProjectId, fit: FitId, store: StoreDep) -> Fit:
     rows = fits_of(store, project, "id = ?", fit)
     if not rows:
@@ -193,7 +194,7 @@ def get_fit(project: ProjectId, fit: FitId, store: StoreDep) -> Fit:
     return rows[0]
 
 
-@router.put("/projects/{project}/fits/{fit}/shown")
+@router.put("/projects/{project:id}/fits/{fit:id}/shown", dependencies=ONLY_OWNER)
 def show_fit(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
     """Choose the result to show and export."""
     store = services.store
@@ -204,7 +205,7 @@ def show_fit(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
     return describe(services, project)
 
 
-@router.post("/projects/{project}/fits/{fit}/open")
+@router.post("/projects/{project:id}/fits/{fit:id}/open", dependencies=ONLY_OWNER)
 def open_again(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
     """Allow a result to be opened that crashed the studio before."""
     with services.store.changing(project):
@@ -214,7 +215,12 @@ def open_again(project: ProjectId, fit: FitId, services: ServicesDep) -> Project
     return describe(services, project)
 
 
-@router.delete("/projects/{project}/fits/{fit}", status_code=204, response_class=Response)
+@router.delete(
+    "/projects/{project:id}/fits/{fit:id}",
+    dependencies=ONLY_OWNER,
+    status_code=204,
+    response_class=Response,
+)
 def cancel_or_delete(project: ProjectId, fit: FitId, services: ServicesDep) -> None:
     """Cancel a fit that is queued or running; delete one that is done."""
     store = services.store
@@ -230,16 +236,18 @@ def cancel_or_delete(project: ProjectId, fit: FitId, services: ServicesDep) -> N
                 "Show another one first; the majority vote always stays.",
             )
         store.run("DELETE FROM fit WHERE id = ?", fit)
-    services.workspace.forget([fit])
+    services.workspace.forget(project, [fit])
 
 
-@router.delete("/projects/{project}/job", status_code=204, response_class=Response)
+@router.delete(
+    "/projects/{project:id}/job", dependencies=ONLY_OWNER, status_code=204, response_class=Response
+)
 def cancel_job(project: ProjectId, services: ServicesDep) -> None:
     """Cancel the current job of the project."""
     services.jobs.cancel(project)
 
 
-@router.get("/projects/{project}/compare")
+@router.get("/projects/{project:id}/compare", dependencies=REVIEWERS_WHO_SEE)
 def compare(project: ProjectId, services: ServicesDep) -> Agreement:
     """Compare the labels of all finished fits."""
 

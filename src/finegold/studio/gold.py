@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from finegold.io.truth import read_truth
 from finegold.studio.files import FILE_BODY, columns_of
 from finegold.studio.problems import Problem
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS, REVIEWERS_WHO_SEE
 from finegold.studio.services import (
     FileName,
     Name,
@@ -31,7 +32,7 @@ from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, Codes, match, to_list
 
-router = APIRouter(tags=["gold"], prefix="/projects/{project}")
+router = APIRouter(tags=["gold"], prefix="/projects/{project:id}")
 
 NOT_GIVEN = object()
 JUDGE, SKIP, SEND_BACK = "judge", "skip", "send_back"  # kinds of actions
@@ -244,13 +245,13 @@ def _put(store: Store, project: int, task: str, new: Row | None) -> None:
         store.insert("gold", project=project, task=task, **new)
 
 
-@router.get("/gold")
+@router.get("/gold", dependencies=REVIEWERS_WHO_SEE)
 def all_gold(project: ProjectId, store: StoreDep) -> list[Judgement]:
     """Return every truth that a person or a program gave."""
     return [Judgement(**row) for row in judgements_of(store, project)]
 
 
-@router.post("/gold")
+@router.post("/gold", dependencies=REVIEWERS)
 def give_truth(
     project: ProjectId, truth: Truth, shown: Shown, store: StoreDep, reviewer: Reviewer
 ) -> Given:
@@ -275,7 +276,7 @@ def give_truth(
     return Given(action=action, judged=count_truths(store, project))
 
 
-@router.post("/skip")
+@router.post("/skip", dependencies=REVIEWERS)
 def skip(
     project: ProjectId, which: OneTask, shown: Shown, store: StoreDep, reviewer: Reviewer
 ) -> Given:
@@ -283,7 +284,7 @@ def skip(
     return _set_aside(store, project, shown, which.task, SKIP, reviewer)
 
 
-@router.post("/send_back")
+@router.post("/send_back", dependencies=REVIEWERS)
 def send_back(
     project: ProjectId, which: OneTask, shown: Shown, store: StoreDep, reviewer: Reviewer
 ) -> Given:
@@ -303,7 +304,7 @@ def _set_aside(
     return Given(action=action, judged=count_truths(store, project))
 
 
-@router.post("/undo")
+@router.post("/undo", dependencies=REVIEWERS)
 def undo(project: ProjectId, which: Undo, store: StoreDep, reviewer: Reviewer) -> Undone:
     """Undo an action of the reviewer: a judgement, a skip, or sending a task back."""
     with store.changing(project):
@@ -331,7 +332,7 @@ def undo(project: ProjectId, which: Undo, store: StoreDep, reviewer: Reviewer) -
     return Undone(action=action, judged=count_truths(store, project))
 
 
-@router.put("/note", status_code=204, response_class=Response)
+@router.put("/note", dependencies=REVIEWERS, status_code=204, response_class=Response)
 def set_note(
     project: ProjectId, note: Note, shown: Shown, store: StoreDep, reviewer: Reviewer
 ) -> None:
@@ -367,7 +368,7 @@ Column = Annotated[
 ]
 
 
-@router.post("/truths", openapi_extra=FILE_BODY)
+@router.post("/truths", dependencies=ONLY_OWNER, openapi_extra=FILE_BODY)
 def import_truths(
     project: ProjectId,
     name: FileName,
@@ -409,7 +410,7 @@ def import_truths(
     )
 
 
-@router.delete("/truths", status_code=204, response_class=Response)
+@router.delete("/truths", dependencies=ONLY_OWNER, status_code=204, response_class=Response)
 def remove_truths(project: ProjectId, name: FileName, store: StoreDep) -> None:
     """Remove the truths of a file."""
     with store.changing(project):

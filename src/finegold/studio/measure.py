@@ -18,6 +18,7 @@ from finegold.api.sample import Plan
 from finegold.api.sample import sample as draw_sample
 from finegold.studio.gold import add_truths
 from finegold.studio.problems import NO_VOTES, Problem
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS, REVIEWERS_WHO_SEE
 from finegold.studio.security import MAX_REVIEWER_LENGTH
 from finegold.studio.services import (
     Name,
@@ -34,7 +35,7 @@ from finegold.studio.tables import TaskView, blinded, view_task
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import match, text_of
 
-router = APIRouter(tags=["measure"], prefix="/projects/{project}/audit")
+router = APIRouter(tags=["measure"], prefix="/projects/{project:id}/audit")
 
 
 class Settled(BaseModel):
@@ -160,7 +161,7 @@ def tasks_for(audit: Row, reviewer: str) -> list[str]:
     ]
 
 
-@router.get("")
+@router.get("", dependencies=REVIEWERS_WHO_SEE)
 def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     """Return the newest sample with its progress and what it shows; null if none was drawn."""
     audit = newest_audit(services.store, project)
@@ -231,7 +232,7 @@ def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     )
 
 
-@router.post("", status_code=201)
+@router.post("", dependencies=ONLY_OWNER, status_code=201)
 def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Audit | None:
     """Draw tasks at random from the result that is shown. An earlier sample is replaced."""
     people = [name.strip() for name in wanted.auditors]
@@ -255,14 +256,14 @@ def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Aud
     return get_audit(project, services)
 
 
-@router.delete("", status_code=204, response_class=Response)
+@router.delete("", dependencies=ONLY_OWNER, status_code=204, response_class=Response)
 def remove_audit(project: ProjectId, store: StoreDep) -> None:
     """Remove the samples of a project with their answers."""
     with store.changing(project):
         store.run("DELETE FROM audit WHERE project = ?", project)
 
 
-@router.get("/next")
+@router.get("/next", dependencies=REVIEWERS)
 def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
     """Return the next task of the sample for this reviewer. Votes and label are never shown, also not to the owner."""
     audit = _need(services.store, project)
@@ -285,7 +286,7 @@ def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) ->
     )
 
 
-@router.post("/answers")
+@router.post("/answers", dependencies=REVIEWERS)
 def answer(
     project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer
 ) -> AuditTask:
@@ -294,7 +295,7 @@ def answer(
     return next_check(project, services, reviewer)
 
 
-@router.post("/undo")
+@router.post("/undo", dependencies=REVIEWERS)
 def undo_answer(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
     """Undo the last answer of this reviewer."""
     store, audit = services.store, _need(services.store, project)
@@ -307,7 +308,7 @@ def undo_answer(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -
     return next_check(project, services, reviewer)
 
 
-@router.post("/settle")
+@router.post("/settle", dependencies=ONLY_OWNER)
 def settle(
     project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer
 ) -> Audit | None:
@@ -316,7 +317,7 @@ def settle(
     return get_audit(project, services)
 
 
-@router.post("/teach", status_code=204, response_class=Response)
+@router.post("/teach", dependencies=ONLY_OWNER, status_code=204, response_class=Response)
 def teach(project: ProjectId, services: ServicesDep) -> None:
     """Give the truths of the sample to the method: the next fit learns from them. The measurement stays what it was."""
     audit = _need(services.store, project)

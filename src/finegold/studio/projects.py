@@ -16,6 +16,7 @@ from finegold.studio.content import PredictionsFile, check_template, predictions
 from finegold.studio.files import CRASHED, FILE_BODY, MAX_LISTED, Listed, safe_name
 from finegold.studio.gold import count_truths
 from finegold.studio.problems import Problem
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS, visitor_of
 from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
 from finegold.studio.services import (
     FileName,
@@ -25,7 +26,6 @@ from finegold.studio.services import (
     Services,
     ServicesDep,
     StoreDep,
-    visitor_of,
 )
 from finegold.studio.store import Store, now
 from finegold.votes.sample import write_with_texts
@@ -131,14 +131,14 @@ class Change(BaseModel, extra="forbid"):
     )
 
 
-@router.get("/me")
+@router.get("/me", dependencies=REVIEWERS)
 def me(request: Request) -> Me:
     """Return who you are."""
     name = visitor_of(request).name
     return Me(reviewer=name, is_owner=name == OWNER)
 
 
-@router.get("/folder")
+@router.get("/folder", dependencies=ONLY_OWNER)
 def folder(request: Request, services: ServicesDep) -> Folder:
     """Return the data files of the folder and the path of the project file; reviewers see no files."""
     files, is_owner = services.files, visitor_of(request).name == OWNER
@@ -154,7 +154,7 @@ def folder(request: Request, services: ServicesDep) -> Folder:
     )
 
 
-@router.get("/projects")
+@router.get("/projects", dependencies=REVIEWERS)
 def list_projects(request: Request, services: ServicesDep) -> list[Project]:
     """Return all projects that you may see, the newest first."""
     visitor, rows = (
@@ -168,7 +168,7 @@ def list_projects(request: Request, services: ServicesDep) -> list[Project]:
     ]
 
 
-@router.post("/projects", status_code=201)
+@router.post("/projects", dependencies=ONLY_OWNER, status_code=201)
 def new_project(new: New, services: ServicesDep) -> Project:
     """Create a project from a file in the folder, or an empty one for posted votes."""
     file = None if new.file is None else services.files.resolve(new.file).name
@@ -186,7 +186,7 @@ def create_project(services: Services, name: str, **columns: Any) -> int:
     return project
 
 
-@router.post("/uploads", status_code=201, openapi_extra=FILE_BODY)
+@router.post("/uploads", dependencies=ONLY_OWNER, status_code=201, openapi_extra=FILE_BODY)
 def upload(name: FileName, path: Received, services: ServicesDep) -> Project:
     """Create a project from an uploaded file; the body of the request is the content of the file."""
     if not path.stat().st_size:
@@ -195,7 +195,7 @@ def upload(name: FileName, path: Received, services: ServicesDep) -> Project:
     return describe(services, create_project(services, file, file=file, upload=kept))
 
 
-@router.post("/sample", status_code=201)
+@router.post("/sample", dependencies=ONLY_OWNER, status_code=201)
 def open_sample(services: ServicesDep) -> Project:
     """Create a project of the sample: two LLM judges and two people compare the answers to 300 instructions."""
     kept = services.files.keep(write_with_texts, ".csv")
@@ -204,12 +204,12 @@ def open_sample(services: ServicesDep) -> Project:
     )
 
 
-@router.get("/projects/{project}")
+@router.get("/projects/{project:id}", dependencies=REVIEWERS)
 def get_project(project: ProjectId, request: Request, services: ServicesDep) -> Project:
     return describe(services, project, visitor_of(request))
 
 
-@router.patch("/projects/{project}")
+@router.patch("/projects/{project:id}", dependencies=ONLY_OWNER)
 def change_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
     """Rename a project, or change how its tasks are shown."""
     if change.template:
@@ -220,17 +220,21 @@ def change_project(project: ProjectId, change: Change, services: ServicesDep) ->
     return describe(services, project)
 
 
-@router.delete("/projects/{project}", status_code=204, response_class=Response)
+@router.delete(
+    "/projects/{project:id}", dependencies=ONLY_OWNER, status_code=204, response_class=Response
+)
 def delete_project(project: ProjectId, services: ServicesDep) -> None:
     """Delete a project with its votes, fits and gold. The file in the folder is kept."""
     services.jobs.cancel(project)
-    services.workspace.forget([fit.id for fit in fits_of(services.store, project)])
+    services.workspace.forget(project, [fit.id for fit in fits_of(services.store, project)])
     with services.store.changing(project):
         services.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
         services.store.run("DELETE FROM project WHERE id = ?", project)
 
 
-@router.get("/projects/{project}/events", response_class=StreamingResponse)
+@router.get(
+    "/projects/{project:id}/events", dependencies=REVIEWERS, response_class=StreamingResponse
+)
 async def events(project: ProjectId, request: Request, services: ServicesDep) -> StreamingResponse:
     """Stream the project as server-sent events, each time it changes or a job makes progress."""
     visitor = visitor_of(request)
@@ -332,7 +336,7 @@ def find_visitor(store: Store, session: str) -> Visitor | None:
     return None if row is None else Visitor(**row)
 
 
-@router.get("/projects/{project}/people")
+@router.get("/projects/{project:id}/people", dependencies=ONLY_OWNER)
 def people(project: ProjectId, store: StoreDep) -> list[Person]:
     """Return what each person did: those who were invited, and all who judged."""
     invited = store.rows("SELECT name, at FROM person WHERE project = ? ORDER BY name", project)
@@ -353,7 +357,7 @@ def people(project: ProjectId, store: StoreDep) -> list[Person]:
     return [Person(name=name, **row) for name, row in rows.items()]
 
 
-@router.post("/projects/{project}/people", status_code=201)
+@router.post("/projects/{project:id}/people", dependencies=ONLY_OWNER, status_code=201)
 def invite(project: ProjectId, who: Invited, store: StoreDep) -> Invitation:
     """Invite a reviewer to this project. A second invitation of the same name replaces the first.
 
@@ -374,7 +378,12 @@ def invite(project: ProjectId, who: Invited, store: StoreDep) -> Invitation:
     return Invitation(name=name, token=token)
 
 
-@router.delete("/projects/{project}/people", status_code=204, response_class=Response)
+@router.delete(
+    "/projects/{project:id}/people",
+    dependencies=ONLY_OWNER,
+    status_code=204,
+    response_class=Response,
+)
 def revoke(project: ProjectId, name: str, store: StoreDep) -> None:
     """Revoke the link of a reviewer at once. Their judgements stay."""
     with store.changing(project):

@@ -20,6 +20,7 @@ from finegold.report.views.quality import Quality, Trust, quality, trust
 from finegold.studio.gold import truths_of
 from finegold.studio.measure import get_audit
 from finegold.studio.problems import Problem
+from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE
 from finegold.studio.reading import Reading, advice_on, near_spellings, read_log
 from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name
 from finegold.studio.workspace import Browser
@@ -67,7 +68,7 @@ class Overview(BaseModel):
     )
 
 
-@router.get("/projects/{project}/results")
+@router.get("/projects/{project:id}/results", dependencies=REVIEWERS_WHO_SEE)
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
     doubts, combined, summary = shown.doubts, shown.result.combined, shown.view(quality)
     headline, sentences = (
@@ -99,32 +100,32 @@ def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overvie
     )
 
 
-@router.get("/projects/{project}/results/annotators")
+@router.get("/projects/{project:id}/results/annotators", dependencies=REVIEWERS_WHO_SEE)
 def annotators_view(project: ProjectId, shown: Shown) -> Annotators:
     """Return the quality of all annotators, copies and spammers. /annotators lists them in pages."""
     shown.view(suspects)  # now cached: pages of annotators mark them
     return shown.view(annotators)
 
 
-@router.get("/projects/{project}/results/classes")
+@router.get("/projects/{project:id}/results/classes", dependencies=REVIEWERS_WHO_SEE)
 def classes_view(project: ProjectId, shown: Shown) -> Classes:
     """Return the frequencies of the classes, and which classes are confused."""
     return shown.view(classes)
 
 
-@router.get("/projects/{project}/results/prototypes")
+@router.get("/projects/{project:id}/results/prototypes", dependencies=REVIEWERS_WHO_SEE)
 def prototypes_view(project: ProjectId, shown: Shown) -> Prototypes | None:
     """Return the prototypes and the annotators' positions among them; null for methods without prototypes."""
     return shown.view(prototypes)
 
 
-@router.get("/projects/{project}/results/trust")
+@router.get("/projects/{project:id}/results/trust", dependencies=REVIEWERS_WHO_SEE)
 def trust_view(project: ProjectId, shown: Shown) -> Trust:
     """Return how well the annotators agree."""
     return shown.view(trust)
 
 
-@router.get("/projects/{project}/results/record")
+@router.get("/projects/{project:id}/results/record", dependencies=REVIEWERS_WHO_SEE)
 def record_view(project: ProjectId, shown: Shown) -> Record:
     """Return how the result was computed, so that it can be repeated."""
     computed = shown.view(record)
@@ -161,7 +162,7 @@ class Planned(BaseModel):
     annotators: list[Advice]
 
 
-@router.get("/projects/{project}/plan")
+@router.get("/projects/{project:id}/plan", dependencies=REVIEWERS_WHO_SEE)
 def planned(
     project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100
 ) -> Planned:
@@ -198,7 +199,7 @@ class Chart(BaseModel):
     spec: dict[str, Any] = Field(description="Vega-Lite.")
 
 
-@router.get("/projects/{project}/judges")
+@router.get("/projects/{project:id}/judges", dependencies=REVIEWERS_WHO_SEE)
 def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
     """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
     row, kept = services.store.project(project), services.judge_views
@@ -228,7 +229,7 @@ def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
         return kept[key]
 
 
-@router.get("/projects/{project}/judges/charts")
+@router.get("/projects/{project:id}/judges/charts", dependencies=REVIEWERS_WHO_SEE)
 def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]:
     """Return the charts of the report's section on judges."""
     from finegold.report.charts import judge_charts
@@ -240,7 +241,10 @@ def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]
 
 
 @router.get(
-    "/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}}
+    "/charts.js",
+    dependencies=REVIEWERS,
+    response_class=Response,
+    responses={200: {"content": {"text/javascript": {}}}},
 )
 def charts_script() -> Response:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, Security
+from fastapi import APIRouter, FastAPI, Security
 from fastapi.responses import FileResponse
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
@@ -30,6 +30,7 @@ import finegold
 from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
 from finegold.studio import content, exports, fits, gold, measure, projects, results, tables, votes
 from finegold.studio.problems import HANDLERS, ProblemDetails
+from finegold.studio.rights import check_rights
 from finegold.studio.security import (
     MAX_REVIEWER_LENGTH,
     POLICY,
@@ -38,11 +39,12 @@ from finegold.studio.security import (
     is_loopback,
     new_token,
 )
-from finegold.studio.services import Services, check_visitor
+from finegold.studio.services import Services
 from finegold.system.files import write_bytes
 
 STATIC = Path(__file__).with_name("static")
 RESOURCES = (projects, votes, content, fits, results, tables, gold, exports, measure)
+ROUTERS = [*(resource.router for resource in RESOURCES), content.predictions_router]
 # With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
 REMOTE_POLICY = POLICY.replace(
     "img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *"
@@ -91,6 +93,7 @@ def make_app(services: Services) -> FastAPI:
         docs_url=None,  # these pages would load scripts from other servers
         redoc_url=None,
         lifespan=running,
+        redirect_slashes=False,
         generate_unique_id_function=NAME_OF,
         exception_handlers=HANDLERS,
     )
@@ -112,10 +115,9 @@ def _api_routes() -> list[BaseRoute]:
     """Return the routes of the API. All studios share them: building them takes a quarter of a second."""
     # The guard checks the token; here it is only documented.
     token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
-    api = APIRouter(
-        prefix="/api", responses=ERRORS, dependencies=[Security(token), Depends(check_visitor)]
-    )
-    for router in [*(resource.router for resource in RESOURCES), content.predictions_router]:
+    api = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token)])
+    for router in ROUTERS:
+        check_rights(router.routes)
         api.include_router(router)
     app = FastAPI(
         openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=NAME_OF

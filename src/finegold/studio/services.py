@@ -25,7 +25,8 @@ from finegold.results.data import Step
 from finegold.studio.files import Files, columns_of, safe_name
 from finegold.studio.problems import Problem, rename_files, warnings_in_words, words_of
 from finegold.studio.reading import choices_that_repair
-from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, READ_BLINDLY, SAFE_METHODS, Visitor
+from finegold.studio.rights import visitor_of
+from finegold.studio.security import MAX_REVIEWER_LENGTH
 from finegold.studio.store import Store
 from finegold.studio.workspace import Browser, Workspace
 from finegold.votes.annotations import Annotations
@@ -378,26 +379,3 @@ def sent_file(refused: str, *, or_folder: bool = False) -> Any:
             raise Problem(422, refused, detail, columns=columns_of(path)) from None
 
     return Depends(find_file)
-
-
-def visitor_of(request: Request) -> Visitor:
-    """Return who sent the request; without the guard, in tests, the owner."""
-    visitor: Visitor = request.scope.get("visitor") or Visitor(OWNER, "")
-    return visitor
-
-
-def check_visitor(request: Request, services: ServicesDep) -> None:
-    """Refuse other projects to a reviewer who was invited to one, and votes and labels to one who judges blindly."""
-    visitor, project = visitor_of(request), request.path_params.get("project", "")
-    if not project.isdecimal() or len(project) > 18:  # which the route refuses
-        return
-    if visitor.project not in (None, int(project)):
-        raise Problem(404, "There is no such project", "You were invited to another one.")
-    row = services.store.project(int(project))
-    is_hidden = request.method in SAFE_METHODS and not READ_BLINDLY.fullmatch(request.scope["path"])
-    if row["blind"] and visitor.name != OWNER and is_hidden:
-        raise Problem(
-            403,
-            "This project is judged blindly",
-            "Reviewers see the votes of a task after they judged it.",
-        )

@@ -20,6 +20,7 @@ from finegold.report.views.tasks import TaskRow, task_rows
 from finegold.results.matrices import matrices
 from finegold.studio import gold
 from finegold.studio.problems import Problem
+from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.security import OWNER
 from finegold.studio.services import (
     At,
@@ -30,14 +31,13 @@ from finegold.studio.services import (
     ServicesDep,
     Shown,
     plain_name,
-    visitor_of,
 )
 from finegold.studio.store import name_key
 from finegold.studio.workspace import Browser, Contents
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, match
 
-router = APIRouter(tags=["tables"], prefix="/projects/{project}")
+router = APIRouter(tags=["tables"], prefix="/projects/{project:id}")
 
 LINE_LENGTH = 140  # of the text in a row of tasks
 LAST_ACTIONS = "SELECT * FROM action WHERE project = ? AND undone = 0 AND reviewer = ? ORDER BY id DESC LIMIT 20"
@@ -132,7 +132,7 @@ class ReviewerRow(BaseModel):
     )
 
 
-@router.get("/tasks")
+@router.get("/tasks", dependencies=REVIEWERS_WHO_SEE)
 def tasks(
     project: ProjectId,
     shown: Shown,
@@ -199,7 +199,7 @@ def tasks(
     return Page(total=total, rows=rows)
 
 
-@router.get("/tasks/{at}")
+@router.get("/tasks/{at:at}", dependencies=REVIEWERS)
 def task(
     project: ProjectId, at: At, request: Request, shown: Shown, services: ServicesDep
 ) -> TaskView:
@@ -212,10 +212,12 @@ def task(
     which = "SELECT reviewer FROM gold WHERE project = ? AND task = ?"
     judged = services.store.row(which, project, name_key(shown.task_name(at)))
     is_open = person == OWNER or (judged is not None and judged["reviewer"] == person)
-    return view if is_open or not services.store.project(project)["blind"] else blinded(view)
+    if is_open or not services.store.project(project)["blind"]:
+        return view
+    return blinded(view).model_copy(update={"gold": None})
 
 
-@router.get("/annotators")
+@router.get("/annotators", dependencies=REVIEWERS_WHO_SEE)
 def annotators(
     project: ProjectId,
     shown: Shown,
@@ -242,7 +244,7 @@ def annotators(
     return Page(total=total, rows=shown.annotator_rows(codes))
 
 
-@router.get("/annotators/{at}")
+@router.get("/annotators/{at:at}", dependencies=REVIEWERS_WHO_SEE)
 def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """Return an annotator with their confusion matrix."""
     check_index(at, len(shown.result.accuracy), "annotator")
@@ -265,7 +267,7 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     )
 
 
-@router.get("/annotators/{at}/votes")
+@router.get("/annotators/{at:at}/votes", dependencies=REVIEWERS_WHO_SEE)
 def annotator_votes(
     project: ProjectId,
     at: At,
@@ -301,7 +303,7 @@ def by_gain(result: Result) -> NDArray[np.int64]:
     return np.lexsort((-result.votes_per_task, chance))
 
 
-@router.get("/next")
+@router.get("/next", dependencies=REVIEWERS)
 def next_tasks(
     project: ProjectId,
     shown: Shown,
@@ -367,10 +369,15 @@ def next_tasks(
     )
 
 
-@router.get("/reviewers")
-def reviewers(project: ProjectId, services: ServicesDep) -> list[ReviewerRow]:
-    """Return how many tasks each reviewer judged, and how often they agreed with the labels."""
-    rows = gold.judgements_of(services.store, project)
+@router.get("/reviewers", dependencies=REVIEWERS)
+def reviewers(project: ProjectId, request: Request, services: ServicesDep) -> list[ReviewerRow]:
+    """Return how many tasks each reviewer judged, and how often they agreed with the labels.
+
+    A reviewer who judges blindly sees only their own number.
+    """
+    rows, person = gold.judgements_of(services.store, project), visitor_of(request).name
+    if person != OWNER and services.store.project(project)["blind"]:
+        rows = [row | {"label_then": None} for row in rows if row["reviewer"] == person]
     judged = Counter(row["reviewer"] for row in rows)
     compared = Counter(row["reviewer"] for row in rows if row["label_then"] is not None)
     agreed = Counter(row["reviewer"] for row in rows if row["label_then"] == row["label"])

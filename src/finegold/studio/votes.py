@@ -24,6 +24,7 @@ from finegold.io.layouts import count_more
 from finegold.studio.content import collect_content, keep_items
 from finegold.studio.files import FILE_BODY
 from finegold.studio.problems import Problem, warnings_in_words
+from finegold.studio.rights import ONLY_OWNER
 from finegold.studio.projects import Project, count_waiting, describe
 from finegold.studio.reading import (
     OPTIONS,
@@ -176,7 +177,7 @@ class Arrival(BaseModel):
     batch: int | None = Field(default=None, description="The batch, once the votes are taken.")
 
 
-@router.get("/reading")
+@router.get("/reading", dependencies=ONLY_OWNER)
 def reading_options() -> list[ReadingOption]:
     """Return the options for reading a file, from which the form is made."""
     return [
@@ -185,7 +186,7 @@ def reading_options() -> list[ReadingOption]:
     ]
 
 
-@router.get("/projects/{project}/preview")
+@router.get("/projects/{project:id}/preview", dependencies=ONLY_OWNER)
 def preview_votes(
     project: ProjectId,
     wanted: Annotated[PreviewQuery, Query()],
@@ -200,7 +201,7 @@ def preview_votes(
         return preview(path, layout)
 
 
-@router.put("/projects/{project}/votes", status_code=202)
+@router.put("/projects/{project:id}/votes", dependencies=ONLY_OWNER, status_code=202)
 def start_reading(project: ProjectId, options: ReadRequest, services: ServicesDep) -> Project:
     """Read the votes of the file with these columns, or posted votes again. Earlier fits are dropped; gold is kept."""
     row = services.store.project(project)
@@ -226,7 +227,7 @@ def start_reading(project: ProjectId, options: ReadRequest, services: ServicesDe
     return describe(services, project)
 
 
-@router.post("/projects/{project}/votes", status_code=202)
+@router.post("/projects/{project:id}/votes", dependencies=ONLY_OWNER, status_code=202)
 def post_votes(project: ProjectId, posted: Posted, store: StoreDep) -> Waiting:
     """Add votes. They are stored at once and used by the next fit; a newer vote replaces an older one."""
     votes = [(vote.task, vote.annotator, vote.label) for vote in posted.votes]
@@ -234,7 +235,7 @@ def post_votes(project: ProjectId, posted: Posted, store: StoreDep) -> Waiting:
     return Waiting(accepted=len(votes), waiting=count_waiting(store, project))
 
 
-@router.get("/projects/{project}/posted")
+@router.get("/projects/{project:id}/posted", dependencies=ONLY_OWNER)
 def posted_batches(project: ProjectId, store: StoreDep) -> list[Batch]:
     """Return the batches of posted votes, the newest first."""
     which = "SELECT id, at, n_votes, taken, source, facts FROM posted WHERE project = ? ORDER BY id DESC"
@@ -242,7 +243,7 @@ def posted_batches(project: ProjectId, store: StoreDep) -> list[Batch]:
     return [Batch(**row | {"facts": json.loads(row["facts"] or "null")}) for row in rows]
 
 
-@router.delete("/projects/{project}/posted/{batch}", status_code=202)
+@router.delete("/projects/{project:id}/posted/{batch:id}", dependencies=ONLY_OWNER, status_code=202)
 def remove_batch(
     project: ProjectId, batch: Annotated[int, fastapi.Path(ge=1, le=2**53)], services: ServicesDep
 ) -> Project:
@@ -268,7 +269,7 @@ def remove_batch(
             return
         with store.changing(project):
             if batch in used:  # there are no other votes
-                services.workspace.forget(_drop_results(store, project))
+                services.workspace.forget(project, _drop_results(store, project))
             store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
 
     services.jobs.add(
@@ -277,7 +278,7 @@ def remove_batch(
     return describe(services, project)
 
 
-@router.post("/projects/{project}/arrivals", openapi_extra=FILE_BODY)
+@router.post("/projects/{project:id}/arrivals", dependencies=ONLY_OWNER, openapi_extra=FILE_BODY)
 def add_votes(
     project: ProjectId,
     name: FileName,
@@ -528,8 +529,8 @@ def new_base(
         for batch in read:
             store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
         store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, removed)
-    services.workspace.forget(earlier)
-    services.workspace.remember(base, browser)
+    services.workspace.forget(project, earlier)
+    services.workspace.remember(project, base, browser)
 
 
 def _drop_results(store: Store, project: int) -> list[int]:

@@ -38,11 +38,11 @@ Mask = NDArray[np.bool_]
 
 
 class Workspace:
-    """Browsers by the id of their fit. A finished fit never changes."""
+    """Browsers by the ids of their project and fit. A finished fit never changes."""
 
     def __init__(self, store: Store, files: Files) -> None:
         self.store, self.files = store, files
-        self._loaded: OrderedDict[int, Browser] = OrderedDict()
+        self._loaded: OrderedDict[tuple[int, int], Browser] = OrderedDict()
         self._lock = threading.RLock()
 
     def shown(self, project: int) -> Browser:
@@ -58,10 +58,11 @@ class Workspace:
 
     def of(self, project: int, fit: int) -> Browser:
         with self._lock:  # two tabs that open a project at the same time load it once
-            if fit not in self._loaded:
-                self.remember(fit, Browser(self._load(project, fit)))
-            self._loaded.move_to_end(fit)
-            return self._loaded[fit]
+            key = (project, fit)
+            if key not in self._loaded:
+                self.remember(project, fit, Browser(self._load(project, fit)))
+            self._loaded.move_to_end(key)
+            return self._loaded[key]
 
     def votes(self, project: int) -> Annotations:
         """Return the votes of a project with the gold of their file."""
@@ -87,16 +88,16 @@ class Workspace:
             return self.contents(project)
         return Contents([], Questions(None))
 
-    def remember(self, fit: int, browser: Browser) -> None:
+    def remember(self, project: int, fit: int, browser: Browser) -> None:
         with self._lock:
-            self._loaded[fit] = browser
+            self._loaded[project, fit] = browser
             while len(self._loaded) > MAX_LOADED:
                 self._loaded.popitem(last=False)
 
-    def forget(self, fits: list[int]) -> None:
+    def forget(self, project: int, fits: list[int]) -> None:
         with self._lock:
             for fit in fits:
-                self._loaded.pop(fit, None)
+                self._loaded.pop((project, fit), None)
 
     @contextmanager
     def opening(self, project: int, fit: int) -> Iterator[None]:

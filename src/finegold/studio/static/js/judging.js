@@ -98,6 +98,6 @@ function templateField(project) {
   });
   box.value = project.template;
   const known = h("small", {}, "Blank shows all columns of the task.");
-  get(`/projects/${project.id}/fields`).then((names) => fill(known, `Blank shows all columns of the task. Each line is shown as text, link, image, sound, video or PDF; you can use ${names.map((one) => `{${one}}`).join(", ")}. A line that begins with markdown: or html: is shown as such.`), () => {});
+  if (isOwner()) get(`/projects/${project.id}/fields`).then((names) => fill(known, `Blank shows all columns of the task. Each line is shown as text, link, image, sound, video or PDF; you can use ${names.map((one) => `{${one}}`).join(", ")}. A line that begins with markdown: or html: is shown as such.`), () => {});
   return h("div", { class: "stack tight" }, h("label", { class: "field" }, h("span", {}, "How a task is shown"), box, known), shown);
 }

@@ -9,7 +9,7 @@ import { isOwner } from "../reviewer.js";
 const FORMATS = "CSV, TSV, JSONL, Parquet, Arrow or Excel; exports of Label Studio, Prodigy, doccano, Argilla, MTurk, SageMaker, Toloka, Appen and more";
 
 export async function render(root, { go, again }) {
-  const [folder, projects] = await Promise.all([get("/folder"), get("/projects")]);
+  const [folder, projects] = await Promise.all([isOwner() ? get("/folder") : null, get("/projects")]);
   const open = (project) => go(`#/p/${project.id}`);
   fill(
     root,
@@ -18,10 +18,10 @@ export async function render(root, { go, again }) {
     h(
       "div",
       { class: "grid" },
-      card("Projects", projects.length ? projectList(projects, open, again) : empty("No projects yet", "A project starts with a file of votes: drop one above, or open one from the folder.")),
+      card("Projects", projects.length ? projectList(projects, open, again) : empty("No projects yet", isOwner() ? "A project starts with a file of votes: drop one above, or open one from the folder." : "The owner of the studio has no project for you yet.")),
       !isOwner() ? null : card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
     ),
-    h("small", {}, "Everything is stored in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
+    isOwner() && h("small", {}, "Everything is stored in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
     isOwner() ? startCard() : null,
   );
 }
