@@ -108,8 +108,8 @@ class IBCC(Method):
     remembers: ClassVar[tuple[str, ...]] = ("a",)
     keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
-    tolerance: float | None = None
-    max_iterations: int | None = None
+    tolerance: float | None = None  # type: ignore[assignment]
+    max_iterations: int | None = None  # type: ignore[assignment]
     inference: Literal["ep", "vb"] = "vb"
     right: float | None = setting(None, POSITIVE)
     wrong: float = setting(1.0, POSITIVE)
