@@ -14,7 +14,7 @@ NEED_MORE = {"bench.rivals.crowdkit_values"}  # crowd-kit
 def test_the_scripts_load():
     paths = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / "bench").glob("*/*.py"))
     names = sorted({".".join(path.parts) for path in paths} - NEED_MORE)
-    assert len(names) > 30
+    assert len(names) > 20
     command = [sys.executable, "-c", "import " + ", ".join(names)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT
