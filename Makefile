@@ -13,7 +13,7 @@ CONSTRAINTS ?= constraints.txt
 # Bytecode is kept, also where the environment forbids it: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-data test-processors test-dependencies coverage lint lock release bench rivals clean docs docs-serve
+.PHONY: demo test test-all test-data test-processors test-dependencies coverage lint lock release bench paper rivals clean docs docs-serve
 
 # Finegold and the 21 packages that it needs.
 $(INSTALLED): pyproject.toml
@@ -55,7 +55,7 @@ test-all: lint
 PUBLIC := val7 aircr cf fact ms dog face adult val5 web
 NUMERICAL := methods paper votes/test_sample.py
 test-data: $(READY)
-	-FINEGOLD_CACHE=$(FETCHED)/datasets $(VENV)/bin/finegold datasets fetch $(PUBLIC)
+	-$(RUN) -m paper.data $(FETCHED)/datasets $(PUBLIC)
 	FINEGOLD_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/%)
 
 # The numerical tests as other processors compute them; the first takes minutes, since all kernels are compiled anew.
@@ -67,6 +67,11 @@ test-processors: $(READY)
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)
 	$(RUN) tools/dependencies.py
+
+# The tables and figures of the PTBCC paper, compared with the printed numbers; data sets are fetched if there are none.
+OUT ?= .paper
+paper: $(READY)
+	$(RUN) -m paper --data $(if $(wildcard $(DATA)),$(DATA),$(FETCHED)/datasets) --out $(OUT)
 
 bench: $(READY)
 	$(RUN) -m bench.speed.ptbcc --data $(DATA)

@@ -52,7 +52,7 @@ LONGEST = [
     "project/site",
     "studio/accessibility",
     "studio/judges",
-    "paper/reproduce",
+    "paper/paper",
     "report/report",
     "studio/security",
     "studio/judging_browser",

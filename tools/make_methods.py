@@ -16,7 +16,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import finegold
-from finegold.methods.lookup import SETTINGS, Method, method_class, paper_settings
+from finegold.methods.lookup import Method, method_class
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
 ROOT = Path(__file__).parents[1]
@@ -56,8 +56,8 @@ Names are those of `finegold aggregate --method`, classes those of `finegold`. E
 - You want to see kinds of annotators, or compare with the paper: `ptbcc`.
 
 A fit stops when no probability of a class changes by more than `tolerance` in a sweep, or after `max_iterations`
-sweeps. The defaults are what we recommend for work; `finegold.paper.settings(name)` and `--paper` are the settings of
-the paper's tables. [Costs](../evidence/costs.md) says what each method takes.
+sweeps. The defaults are what we recommend for work; the settings of the paper's tables are in
+[the reproduction](../evidence/reproduction.md#settings). [Costs](../evidence/costs.md) says what each method takes.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many
@@ -66,8 +66,8 @@ votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there 
 
 All methods learn from gold truths, except: GOLDLESS. The bound that these maximise never falls: BOUNDED.
 
-| method | class | in one line | the paper's row |
-|---|---|---|---|
+| method | class | in one line |
+|---|---|---|
 """
 SETTINGS_HEAD = '''"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`.
 
@@ -105,20 +105,7 @@ def page() -> str:
 
 def _row(name: str, made: type[Method]) -> str:
     line = inspect.getdoc(made).splitlines()[0].rstrip(".")  # type: ignore[union-attr]
-    return f"| `{name}` | `{made.__name__}` | {line} | {_paper(made)} |\n"
-
-
-def _paper(made: type[Method]) -> str:
-    """The settings of the paper's row that are not the defaults."""
-    if made.name not in SETTINGS:
-        return ""
-    defaults = made().settings
-    other = [
-        f"{key}={value!r}"
-        for key, value in paper_settings(made.name).items()
-        if defaults[key] != value
-    ]
-    return f"`{made.__name__}({', '.join(other)})`" if other else "as it is"
+    return f"| `{name}` | `{made.__name__}` | {line} |\n"
 
 
 def _section(name: str, made: type[Method]) -> str:

@@ -63,13 +63,15 @@ def fit_all(options: argparse.Namespace) -> None:
     """Keep the posteriors of all methods and sets, as this process computes them."""
     import finegold
     from finegold.api.job import fit
-    from finegold.methods.lookup import make_method
+    from finegold.methods.lookup import method_class
+    from paper.printed import make_method
 
     options.run.mkdir()
     for name in _sets(options):
         votes = finegold.read(options.data / name / "label.csv")
         for method in options.methods:
-            made = make_method(method.removesuffix(PAPER), {}, paper=method.endswith(PAPER))
+            own = method.removesuffix(PAPER)
+            made = make_method(own) if own != method else method_class(own)()
             np.save(options.run / f"{method}-{name}.npy", fit(made, votes, threads=1).posterior)
 
 

@@ -35,10 +35,10 @@ Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
 def finegold(method: str) -> Callable[[Votes], Any]:
     from finegold import Annotations, aggregate
-    from finegold.methods.lookup import make_method
     from finegold.methods.registry import DEFAULT_METHOD
+    from paper.printed import make_method
 
-    chosen = make_method(method, {}, paper=method != DEFAULT_METHOD)  # the others as in the paper
+    chosen: Any = method if method == DEFAULT_METHOD else make_method(method)
     return lambda votes: aggregate(Annotations.from_arrays(*votes.T), chosen, threads=1).posterior
 
 

@@ -25,9 +25,9 @@ from typing import Any
 
 from bench.machine import BENCH, RESULTS, describe
 from finegold.methods.registry import DEFAULT_METHOD
-from finegold.paper.datasets import data_set, data_sets, find
-from finegold.paper.document import Block, Heading, Picture, Table, to_html, to_markdown
 from finegold.system.files import write_bytes
+from paper.data import DATA_SETS, present
+from paper.page import Block, Heading, Picture, Table, write
 
 ENVIRONMENT = BENCH / ".venv-rivals"
 REQUIREMENTS = BENCH / "rivals" / "rivals.txt"
@@ -78,18 +78,14 @@ def main() -> None:
         )
         return
     python = rival_python()
-    names = [
-        name
-        for name in data_sets()
-        if find(name, options.data) and (not options.only or name in options.only)
-    ]
+    names = [name for name in present(options.data) if not options.only or name in options.only]
     figures: list[dict[str, Any]] = []
     for library, methods in {"finegold": METHODS, **RIVALS}.items():
         if options.libraries and library not in options.libraries:
             continue
         runner = Path(sys.executable) if library == "finegold" else python
         for method, name in itertools.product(methods, names):
-            found = measure(runner, library, method, str(find(name, options.data)), options.limit)
+            found = measure(runner, library, method, str(options.data / name), options.limit)
             figures.append({"library": library, "method": method, "data": name, **found})
             print(_line(figures[-1]), flush=True)
         kept = _keep(options, figures)  # after every library: an interruption loses one at most
@@ -210,16 +206,13 @@ def write_page(kept: Path, out: Path) -> Path:
     """rivals.html, and rivals.md with its pictures in a folder beside it."""
     found = json.loads(kept.read_text())
     names = sorted(
-        {f["data"] for f in found["figures"]}, key=lambda name: data_set(name).counts[-1]
+        {f["data"] for f in found["figures"]}, key=lambda name: DATA_SETS[name].counts[-1]
     )
     pictures = {"seconds": _plot(found["figures"], names, "seconds")}
-    page = _blocks(found, names)
     (out / "rivals").mkdir(parents=True, exist_ok=True)
     for what, png in pictures.items():
         (out / "rivals" / f"{what}.png").write_bytes(png)
-    (out / "rivals.html").write_text(to_html(TITLE, page, pictures))
-    (out / "rivals.md").write_text(to_markdown(TITLE, page, "rivals"))
-    return out / "rivals.html"
+    return write(out, "rivals", TITLE, _blocks(found, names), pictures)
 
 
 def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
@@ -258,6 +251,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
 
 def _table(figures: list[dict[str, Any]], names: list[str]) -> Table:
     rows = []
+    header = ["", *(DATA_SETS[name].title for name in names), "mean", "seconds", "MiB"]
     for library, method in _methods(figures):
         of_set = {f["data"]: f for f in figures if (f["library"], f["method"]) == (library, method)}
         cells = [of_set.get(name, {}).get("accuracy", "failed") for name in names]
@@ -269,10 +263,10 @@ def _table(figures: list[dict[str, Any]], names: list[str]) -> Table:
             "" if value is None else f"{value:.{digits}f}"
             for value, digits in zip(most, (3, 0), strict=True)
         ]
-        rows.append([f"{library} {method}", *cells, _mean(cells), *costs])
+        values = [f"{library} {method}", *cells, _mean(cells), *costs]
+        rows.append(dict(zip(header, values, strict=True)))
     caption = "Accuracy (ties share their credit); seconds of the longest fit and its largest memory in MiB"
-    titles = [data_set(name).title for name in names]
-    return Table("figures", caption, ["", *titles, "mean", "seconds", "MiB"], rows, digits=4)
+    return Table("figures", caption, rows, digits=4)
 
 
 def _mean(cells: list[Any]) -> Any:
@@ -345,7 +339,7 @@ def _draw(
 ) -> None:
     of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
     points = [
-        (data_set(name).counts[-1], of_set[name]) for name in names if of_set.get(name) is not None
+        (DATA_SETS[name].counts[-1], of_set[name]) for name in names if of_set.get(name) is not None
     ]
     label = "finegold PTBCC" if pair == REFERENCE else pair[1]
     if points:

@@ -10,7 +10,7 @@ from finegold.methods.registry import REGISTRY as _REGISTRY
 __version__ = "0.1.0.dev0"
 
 # public modules, loaded when first used
-_MODULES = ("checks", "judges", "paper")
+_MODULES = ("checks", "judges")
 
 # Public names and where they live, besides the classes of the methods. They are loaded when first
 # used, so that `import finegold` costs nothing. `tools/make_methods.py` writes them to
@@ -32,7 +32,6 @@ _HOME = {
     "coverage": "finegold.insight.coverage_table",
     "evaluate": "finegold.api.evaluate",
     "load": "finegold.api.result",
-    "load_dataset": "finegold.paper.datasets",
     "next_votes": "finegold.api.aggregate",
     "read": "finegold.io.read",
     "read_each": "finegold.io.read",

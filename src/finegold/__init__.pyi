@@ -2,7 +2,6 @@
 
 from finegold import checks as checks
 from finegold import judges as judges
-from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes
 from finegold.api.certify import certify as certify
@@ -41,7 +40,6 @@ from finegold.methods import (
 )
 from finegold.methods.base import Method as Method
 from finegold.methods.lookup import register as register
-from finegold.paper.datasets import load_dataset as load_dataset
 from finegold.votes.annotations import Annotations as Annotations
 from finegold.votes.simulation import simulate as simulate
 

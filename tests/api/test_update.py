@@ -23,6 +23,7 @@ from finegold.methods.registry import REGISTRY
 from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING
 from finegold.votes.merging import merge
+from paper.printed import make_method
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
 REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC()]
@@ -201,7 +202,7 @@ def test_a_new_class_needs_a_refit(parts):
 )
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
     with pytest.raises(InputError, match=f"{words}.*refit=True"):
-        finegold.aggregate(parts[0], method, **finegold.paper.settings(method)).update(parts[1])
+        finegold.aggregate(parts[0], make_method(method)).update(parts[1])
 
 
 def test_gold_may_arrive_alone_and_what_was_known_stays(parts):

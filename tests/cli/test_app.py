@@ -127,7 +127,6 @@ def test_a_misspelt_name_is_answered_with_the_nearest(words: str, nearest: str) 
     ("words", "said"),
     [
         ("agregate votes.csv", "there is no command 'agregate'; did you mean aggregate?"),
-        ("datasets ftch", "there is no command 'ftch'; did you mean fetch?"),
         ("xyz", "there is no command 'xyz' "),
     ],
 )

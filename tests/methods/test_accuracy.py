@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from finegold.api.job import fit
-from finegold.methods.lookup import make_method
+from paper.printed import make_method
 from tests.support.data_sets import ACCURACY, DATA_SETS
 
 # Names of the file -> registered name, settings and, for rows without one, the tolerance.
@@ -65,7 +65,7 @@ def seeds(name, data):
 @pytest.mark.parametrize("row", rows())
 def test_accuracy(row, data_set):
     name, settings, tolerance = variant(row)
-    data, made = data_set(row["dataset"]), make_method(name, settings, paper=True)
+    data, made = data_set(row["dataset"]), make_method(name, **settings)
     results = [
         fit(replace(made, seed=made.seed + seed), data.annotations)
         for seed in seeds(name, row["dataset"])

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
-import finegold
 from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.kernels.numerics import digamma_and_gammaln_buffer, log_buffer
 from finegold.methods.ebcc import EBCC, Columns
+from paper.printed import make_method
 from tests.methods.reference import ebcc as twin
 from tests.methods.reference import sample, vote_shares
 
@@ -115,13 +115,7 @@ def test_the_bound_never_falls_on_real_votes(data_set, name):
 
 def test_the_numbers_of_the_paper_on_a_small_set(data_set):
     dog = data_set("dog")
-    assert (
-        abs(
-            dog.accuracy(fit(EBCC(**finegold.paper.settings("ebcc")), dog.annotations).posterior)
-            - 0.840149
-        )
-        < 0.005
-    )
+    assert abs(dog.accuracy(fit(make_method("ebcc"), dog.annotations).posterior) - 0.840149) < 0.005
 
 
 def test_known_truths_teach():

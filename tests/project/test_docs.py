@@ -23,7 +23,6 @@ import polars as pl
 import pytest
 
 from finegold.kernels.jit import COMPILING
-from finegold.paper import datasets
 from finegold.votes.sample import VOTES
 from tests.support.animals import ANIMALS
 from tests.support.cli_helpers import run as run_command
@@ -52,9 +51,6 @@ def examples():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        datasets, "_REGISTRY", dict(datasets._REGISTRY)
-    )  # an example registers a data set
     sample = VOTES.parent
     for name in ("votes.csv", "tasks.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
@@ -64,9 +60,6 @@ def folder(tmp_path, monkeypatch):
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
     put_label_matrix(tmp_path)
-    (tmp_path / "sets" / "mine").mkdir(parents=True)
-    shutil.copy(sample / "votes.csv", tmp_path / "sets" / "mine" / "label.csv")
-    shutil.copy(sample / "truth.csv", tmp_path / "sets" / "mine" / "truth.csv")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
@@ -113,10 +106,6 @@ def put_label_matrix(folder, n=200):
 
 @pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))
 def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder):
-    if "my/sets" in code:  # where a reader keeps the public data sets
-        if not (SHARED / "datasets").exists():
-            pytest.skip("the public data sets are not in ../shared/datasets")
-        shutil.copytree(SHARED / "datasets" / "val5", folder / "my" / "sets" / "val5")
     if "sklearn" in code and kind == "python":
         pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     if "logs/" in code:  # where a reader keeps published logs of judges

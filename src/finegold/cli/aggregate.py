@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from finegold.api.result import Result
 
 # which the model has
-FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed", "paper"))
+FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed"))
 
 
 @o.with_groups

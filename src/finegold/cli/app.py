@@ -41,13 +41,7 @@ PANELS = {
         "plot": "show",
     },
     "Data": {"update": "aggregate", "convert": "data", "export": "data"},
-    "Research": {"methods": "show", "simulate": "data", "reproduce": "paper", "datasets": ""},
-}
-DATA_SETS = {
-    "list": "paper:list_data_sets",
-    "info": "paper:data_set_info",
-    "fetch": "paper",
-    "verify": "paper",
+    "Research": {"methods": "show", "simulate": "data"},
 }
 
 
@@ -117,10 +111,10 @@ class Command(PlainHelp, TyperCommand):
             raise typer.Exit(report_error(error, line)) from error
 
 
-class DataSets(PlainHelp, TyperGroup):
+class Commands(PlainHelp, TyperGroup):
     """Commands that are made when they are needed."""
 
-    homes = DATA_SETS
+    homes = {name: home for commands in PANELS.values() for name, home in commands.items()}  # noqa: RUF012
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.homes)
@@ -131,24 +125,17 @@ class DataSets(PlainHelp, TyperGroup):
                 (panel for panel, commands in PANELS.items() if cmd_name in commands), None
             )
             module, _, function = self.homes[cmd_name].partition(":")
-            if module:
-                callback = getattr(import_module(f"finegold.cli.{module}"), function or cmd_name)
-                # Typer joins the lines of the first paragraph only
-                help = "\n\n".join(
-                    part.replace("\n", " ")
-                    for part in (inspect.getdoc(callback) or "").split("\n\n")
-                )
-                info = CommandInfo(
-                    cmd_name, cls=Command, callback=callback, help=help, rich_help_panel=panel
-                )
-                made: Any = get_command_from_info(
-                    info, pretty_exceptions_short=True, rich_markup_mode="rich"
-                )
-            else:
-                words = "List, fetch and verify the public data sets of the paper."
-                made = DataSets(
-                    name=cmd_name, help=words, no_args_is_help=True, rich_help_panel=panel
-                )
+            callback = getattr(import_module(f"finegold.cli.{module}"), function or cmd_name)
+            # Typer joins the lines of the first paragraph only
+            help = "\n\n".join(
+                part.replace("\n", " ") for part in (inspect.getdoc(callback) or "").split("\n\n")
+            )
+            info = CommandInfo(
+                cmd_name, cls=Command, callback=callback, help=help, rich_help_panel=panel
+            )
+            made: Any = get_command_from_info(
+                info, pretty_exceptions_short=True, rich_markup_mode="rich"
+            )
             self.commands[cmd_name] = made
         return self.commands.get(cmd_name)
 
@@ -158,10 +145,6 @@ class DataSets(PlainHelp, TyperGroup):
         if args[0] not in self.homes and args[0].isidentifier():
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.homes)}")
         return super().resolve_command(ctx, args)
-
-
-class Commands(DataSets):
-    homes = {name: home for commands in PANELS.values() for name, home in commands.items()}  # noqa: RUF012
 
 
 app = typer.Typer(
@@ -195,6 +178,4 @@ def options(
 def every_command() -> dict[str, Any]:
     """Return all commands by name, for the pages and the tests."""
     root: Any = typer.main.get_command(app)
-    commands = {name: root.get_command(None, name) for name in Commands.homes}
-    data_sets = commands.pop("datasets")
-    return commands | {f"datasets {name}": data_sets.get_command(None, name) for name in DATA_SETS}
+    return {name: root.get_command(None, name) for name in Commands.homes}

@@ -44,12 +44,6 @@ class Fit(FitOptions):
     seed: int | None = fit_option(
         None, "number", "N", "The seed of methods that draw random numbers.", low=0
     )
-    paper: bool = fit_option(
-        False,
-        "flag",
-        "",
-        "Use the settings of the tables in the PTBCC paper instead of the recommended ones.",
-    )
     # the names of the options that stand on the command line
     given: tuple[str, ...] = ()
 
@@ -283,10 +277,9 @@ def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> lis
 def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False) -> Method:
     """Return a method, by default that of the command line, with the settings of the command line.
 
-    With only_known, settings that it does not have are left out, and `paper` holds for methods of
-    the paper only.
+    With only_known, settings that it does not have are left out.
     """
-    from finegold.methods.lookup import in_paper, make_method, method_class, no_setting
+    from finegold.methods.lookup import make_method, method_class, no_setting
 
     name = name or str(fit.method)
     chosen = method_class(name)
@@ -312,7 +305,7 @@ def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False
             raise InputError(f"--set {key}: expected {kind}, found {text!r}") from None
     if fit.seed is not None:
         values["seed"] = fit.seed
-    return make_method(name, values, paper=fit.paper and (in_paper(chosen.name) or not only_known))
+    return make_method(name, values)
 
 
 # ---- Remedies as flags

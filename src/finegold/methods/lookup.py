@@ -1,6 +1,4 @@
-"""Find methods by name, Finegold's own (`registry.py`) and those of other packages; settings of the
-paper's tables.
-"""
+"""Find methods by name, Finegold's own (`registry.py`) and those of other packages."""
 
 from __future__ import annotations
 
@@ -104,55 +102,6 @@ def _check(name: str, method: Any) -> None:
         raise InputError(f'{method.__name__} must have the line name: ClassVar[str] = "{name}"')
 
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "mv": {},
-    # With a seed of 0, the random ties on the MS data give an accuracy two standard deviations
-    # below the mean.
-    "catd": {
-        "tolerance": 0.0,
-        "max_iterations": 100,
-        "ties": "random",
-        "quantiles": "printed",
-        "seed": 1,
-    },
-    "ds": {"tolerance": 0.0, "max_iterations": 20, "quality": 0.7},
-    "glad": {
-        "tolerance": 1e-4,
-        "max_iterations": 500,
-        "priors": False,
-        "gradient_tolerance": 0.01,
-        "steps": 25,
-    },
-    "ibcc": {"inference": "ep", "tolerance": 0.0, "max_iterations": 40},
-    "cbcc": {},
-    "bwa": {},
-    "tiremge": {},
-    # On val5 and val7 the best of 40 differs between seeds by one task in 100; 4 matches the paper.
-    "ebcc": {"tolerance": 1e-3, "max_iterations": 500, "n_restarts": 40, "seed": 4},
-    "fgbcc": {
-        "tolerance": 1e-6,
-        "max_iterations": 1000,
-        "exact": False,
-        "lbfgs_tolerance": 1e-5,
-        "lbfgs_iterations": 35,
-    },
-    "ptbcc": {},
-}
-
-
-def in_paper(name: str) -> bool:
-    return name.lower() in SETTINGS
-
-
-def paper_settings(name: str) -> dict[str, Any]:
-    """Return the settings of the paper for this method. Raise an InputError if the paper does not
-    compare it.
-    """
-    if not in_paper(name):
-        raise InputError(f"{name} is not among the paper's methods: {', '.join(SETTINGS)}")
-    return dict(SETTINGS[name.lower()])
-
-
 def method_names() -> list[str]:
     """Return the names of all methods: Finegold's own, then those that other packages have
     registered.
@@ -211,11 +160,10 @@ def method_of(result: ResultData) -> Method:
     return chosen(**settings)
 
 
-def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool = False) -> Method:
+def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
     """Return the method of this name with these settings. A method object is returned as it is,
     without settings.
     """
-    # With `paper`, the settings that are not given are those of the paper's tables.
     if isinstance(method, Method):
         if settings:
             raise InputError(
@@ -226,8 +174,6 @@ def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool =
     known = chosen.defaults()
     if unknown := sorted(set(settings) - set(known)):
         raise no_setting(chosen.name, unknown[0])
-    if paper:
-        settings = {**paper_settings(chosen.name), **settings}
     return chosen(**settings)
 
 

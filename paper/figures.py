@@ -1,29 +1,21 @@
-"""The figures of the paper. A method has the same colour, hatch and marker in all figures; they
-also differ in grey.
-"""
+"""The figures of the paper. A method looks alike in all of them, and also differs in grey."""
 
 from __future__ import annotations
 
 import io
-from typing import Any, NamedTuple
+from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
-from finegold.errors import InputError
-from finegold.paper.fits import CASES, METHODS, PRINTED, Results
-from finegold.paper.tables import by_size
+from paper.outcomes import Case, Results
+from paper.printed import CASES, LOOKS, METHODS
 
-
-class Look(NamedTuple):
-    colour: str
-    hatch: str
-    marker: str
-    dashes: str
-
-
-# From light to dark, so that adjacent bars differ in grey; PTBCC is the darkest.
-LOOKS = {method: Look(*(row[name] for name in Look._fields)) for method, row in PRINTED.items()}
-SETTINGS: dict[Any, Any] = {
+STYLE: dict[str, Any] = {
+    # without a window
+    "backend": "agg",
     "font.size": 9,
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
@@ -35,36 +27,18 @@ SETTINGS: dict[Any, Any] = {
 PNG_DPI = 130
 
 
-def require_matplotlib() -> None:
-    try:
-        import matplotlib as _  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "figures need Matplotlib: pip install 'finegold[paper]'; or ask for tables only, "
-            "e.g. --only table2,table3,table4,table5"
-        ) from None
-
-
 def draw(results: Results) -> dict[str, dict[str, bytes]]:
-    """Draw the requested figures: name -> extension -> content."""
-    import matplotlib
-
-    drawn: dict[str, dict[str, bytes]] = {}
-    # no window, and the user's settings stay
-    with matplotlib.rc_context({"backend": "agg", **SETTINGS}):
-        if "figure2" in results.parts and results.data:
-            drawn["figure2"] = _files(_accuracies(results))
+    """Draw the figures: name -> extension -> content."""
+    with matplotlib.rc_context(STYLE):
+        drawn = {"figure2": _files(_accuracies(results)), "figure5": _files(_times(results))}
         for part, name in CASES.items():
-            if part in results.parts and name in results.cases:
-                drawn[part] = _files(
-                    _prototypes(*results.cases[name], results.data[name].info.title)
-                )
-        if "figure5" in results.parts and results.data:
-            drawn["figure5"] = _files(_times(results))
+            if name in results.cases:
+                title = results.data[name].info.title
+                drawn[part] = _files(_prototypes(results.cases[name], title))
     return drawn
 
 
-def _files(figure: Any) -> dict[str, bytes]:
+def _files(figure: Figure) -> dict[str, bytes]:
     files = {}
     for extension, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
         buffer = io.BytesIO()
@@ -73,44 +47,24 @@ def _files(figure: Any) -> dict[str, bytes]:
     return files
 
 
-def _accuracies(results: Results) -> Any:
+def _accuracies(results: Results) -> Figure:
     """Figure 2: one panel per data set, one bar per method, and the mean of the bars as a line."""
-    from matplotlib.figure import Figure
-    from matplotlib.patheffects import withStroke
-
     rows = -(-len(results.data) // 3)
     figure = Figure(figsize=(11, 2.45 * rows + 0.3), layout="constrained")
     panels = figure.subplots(rows, 3, squeeze=False).ravel()
     for panel, name in zip(panels, results.data, strict=False):
-        values = {m: row[name].accuracy for m, row in results.scores.items() if name in row}
+        values = {method: row[name].accuracy for method, row in results.scores.items()}
         positions, last = np.arange(len(values)), len(values) - 0.5
-        mean, low, high = (
-            float(np.mean(list(values.values()))),
-            min(values.values()),
-            max(values.values()),
-        )
+        mean, low, high = np.mean([*values.values()]), min(values.values()), max(values.values())
         margin = max(high - low, 0.02)
         panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
         panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
         for position, (method, value) in zip(positions, values.items(), strict=True):
             look = LOOKS[method]
-            panel.bar(
-                position,
-                value,
-                0.8,
-                color=look.colour,
-                hatch=look.hatch,
-                edgecolor="#333333",
-                linewidth=0.5,
-            )
-            number = panel.text(
-                position,
-                value + 0.01 * margin,
-                f"{value:.3f}"[1:],
-                ha="center",
-                va="bottom",
-                fontsize=7,
-            )
+            edge: dict[str, Any] = {"edgecolor": "#333333", "linewidth": 0.5}
+            panel.bar(position, value, 0.8, color=look.colour, hatch=look.hatch, **edge)
+            place, words = (position, value + 0.01 * margin), f"{value:.3f}"[1:]
+            number = panel.text(*place, words, ha="center", va="bottom", fontsize=7)
             # readable on top of the line
             number.set_path_effects([withStroke(linewidth=2, foreground="white")])
         panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
@@ -120,27 +74,20 @@ def _accuracies(results: Results) -> Any:
             positions, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5
         )
         panel.tick_params(axis="x", length=0, pad=2)
-        mark = "" if results.data[name].verified else " (NOT VERIFIED)"
-        panel.set_title(
-            results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left"
-        )
+        panel.set_title(results.data[name].info.title, fontsize=10, fontweight="bold", loc="left")
     for panel in panels[len(results.data) :]:
         panel.set_axis_off()
     figure.supylabel("accuracy")
     return figure
 
 
-def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
-    """Figures 3 and 4: the confusion matrices of the prototypes, and how much each annotator
-    follows each.
-    """
-    from matplotlib.figure import Figure
-
-    few = prototypes.shape[1] <= 6
-    side, size, ticks = 3.3 if few else 4.4, 9 if few else 7, range(prototypes.shape[1])
+def _prototypes(case: Case, title: str) -> Figure:
+    """Figures 3 and 4: confusion matrices of the prototypes, and each annotator's shares of them."""
+    few = case.prototypes.shape[1] <= 6
+    side, size, ticks = 3.3 if few else 4.4, 9 if few else 7, range(case.prototypes.shape[1])
     figure = Figure(figsize=(2 * side + 4.2, side), layout="constrained")
     *panels, last = figure.subplots(1, 3, width_ratios=[side, side, 3.6])
-    for s, (panel, matrix) in enumerate(zip(panels, prototypes, strict=False)):
+    for s, (panel, matrix) in enumerate(zip(panels, case.prototypes, strict=False)):
         panel.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
         for (row, column), p in np.ndenumerate(matrix):
             colour, number = "white" if p > 0.5 else "black", f"{p:.2f}".replace("0.", ".")
@@ -151,11 +98,9 @@ def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
         panel.set_ylabel("truth (class)")
         panel.set_title(f"{title}, prototype {s + 1}", fontsize=10, fontweight="bold")
     # one bar per annotator, sorted by their shares
-    first = np.sort(weights[:, 0])[::-1]
-    positions, second = (
-        np.arange(len(first)) + 1,
-        {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"},
-    )
+    first = np.sort(case.weights[:, 0])[::-1]
+    positions = np.arange(len(first)) + 1
+    second: dict[str, Any] = {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"}
     last.bar(positions, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
     last.bar(positions, 1 - first, 1.0, bottom=first, linewidth=0.0, **second)
     last.bar(1, 0, label="prototype 2", **second)
@@ -171,33 +116,25 @@ def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
     return figure
 
 
-def _times(results: Results) -> Any:
+def _times(results: Results) -> Figure:
     """Figure 5: seconds of a fit; data sets are sorted by their number of labels."""
-    from matplotlib.figure import Figure
-
-    names = by_size(results)
+    names = results.by_size
     figure = Figure(figsize=(9, 5.2), layout="constrained")
     panel = figure.subplots()
     for method, row in results.scores.items():
-        look, seconds = (
-            LOOKS[method],
-            [row[name].seconds if name in row else np.nan for name in names],
-        )
-        edge: dict[str, Any] = {"markeredgecolor": "#333333", "markeredgewidth": 0.6}
-        width = 2.6 if method == "ptbcc" else 1.4
+        look = LOOKS[method]
         panel.plot(
-            seconds,
+            [row[name].seconds for name in names],
             look.dashes,
             marker=look.marker,
             color=look.colour,
-            lw=width,
+            lw=2.6 if method == "ptbcc" else 1.4,
             label=METHODS[method],
-            **edge,
+            markeredgecolor="#333333",
+            markeredgewidth=0.6,
         )
-    labels = [
-        f"{results.data[name].info.title}\n{results.data[name].annotations.n_votes:,}"
-        for name in names
-    ]
+    sets = [results.data[name] for name in names]
+    labels = [f"{votes.info.title}\n{votes.annotations.n_votes:,}" for votes in sets]
     panel.set_yscale("log")
     panel.set_xticks(range(len(names)), labels, fontsize=8)
     panel.set_ylabel("seconds of one fit (one thread, log scale)")
