@@ -39,7 +39,7 @@ HEAD = """# What Finegold says about dirty files
 error apart from its summary. Python warns in the same words (`FinegoldWarning`), and the studio and the report show the
 same findings under "What was read". Nothing is left out silently.
 
-The options that repair dirt are `--normalise`, `--alias`, `--missing`, `--keep-missing` and `--repeated`. In Python
+The options that repair dirt are `--normalise`, `--alias`, `--missing` and `--repeated`. In Python
 they are arguments of the same names. In the studio, the page of votes has a table of spellings and a button that merges
 all look-alikes. [What Finegold reads](formats.md) describes the formats.
 

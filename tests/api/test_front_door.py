@@ -99,7 +99,17 @@ def test_an_engine_is_for_fitting_again(model, tmp_path):
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
 @pytest.mark.parametrize(
-    "option", [("--prior", "x"), ("--engine", "dask"), ("--resume",), ("--gold", "x"), ("--wide",)]
+    "option",
+    [
+        ("--prior", "x"),
+        ("--engine", "dask"),
+        ("--resume",),
+        ("--gold", "x"),
+        (
+            "--layout",
+            "wide",
+        ),
+    ],
 )
 def test_a_saved_model_is_not_fitted_again(name, option, model):
     assert f"this is a saved model, which is fitted already; leave out {option[0]}" in refusal_of(

@@ -48,7 +48,7 @@ def test_wide_and_back(tmp_path, export):
     out = tmp_path / "wide.csv"
     succeed("convert", export, "-o", out, "--to", "wide", "--gold-from-export")
     assert out.read_text() == "task,3,b@x.org,gold\n7,pos,neg,neg\n8,neg,,\n9,,,\n"
-    back = finegold.read(out, wide=True, gold=True)
+    back = finegold.read(out, layout="wide", gold=True)
     assert votes_of(back) == votes_of(finegold.read(export))
     assert back.unlabelled.to_list() == [9]
 
@@ -60,7 +60,7 @@ def test_a_plain_table_becomes_wide_and_long_again(tmp_path):
         tmp_path / "long.tsv",
     )
     succeed("convert", votes, "-o", wide, "--to", "wide")
-    succeed("convert", wide, "--wide", "-o", long)
+    succeed("convert", wide, "--layout", "wide", "-o", long)
     assert votes_of(finegold.read(long)) == votes_of(finegold.read(votes))
 
 

@@ -18,7 +18,7 @@ from finegold.options import Constant, option
 from tests.support.cli_helpers import CSV, refusal_of, write
 
 FLAGS = {
-    "--wide": False,
+    "--layout": True,
     "--label": True,
     "--header-line": True,
     "--no-header": False,
@@ -103,7 +103,8 @@ def test_a_flag_that_stands_for_a_value_excludes_the_option() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "flag"),
     [
-        ("wide", True, ("--wide", None)),
+        ("layout", "wide", ("--layout", "wide")),
+        ("threads", None, ("--threads", None)),
         ("multi", False, ("--no-multi", None)),
         ("header", 0, ("--no-header", None)),
         ("header", False, ("--no-header", None)),
@@ -112,7 +113,7 @@ def test_a_flag_that_stands_for_a_value_excludes_the_option() -> None:
         ("params", Placeholder("NAME=VALUE"), ("--param", "NAME=VALUE")),
         ("settings", None, ("--set", None)),
         ("classes", ["a", "b"], ("--classes", "a,b")),
-        ("keep_missing", None, ("--keep-missing", None)),
+        ("missing", [], ("--missing", "")),
     ],
 )
 def test_an_option_of_python_is_spelt_as_a_flag(
@@ -134,20 +135,24 @@ def test_remedies_are_worded_for_the_command() -> None:
 @pytest.mark.parametrize(
     ("words", "remedies", "command"),
     [
-        ("v.csv", [use(wide=True)], "v.csv --wide"),
+        ("v.csv", [use(layout="wide")], "v.csv --layout wide"),
         ("v.csv --label x", [leave_out("label")], "v.csv"),
-        ("v.csv --label=x --wide", [leave_out("label")], "v.csv --wide"),
+        ("v.csv --label=x --layout wide", [leave_out("label")], "v.csv --layout wide"),
         ("v.csv --label x", [use(label="the label")], "v.csv --label 'the label'"),
         ("v.csv --header-line 3", [use(header=0)], "v.csv --no-header"),
         (
             "v.csv",
-            [use(engine="dask"), use(wide=True)],
-            "v.csv --wide",
+            [use(engine="dask"), use(layout="wide")],
+            "v.csv --layout wide",
         ),  # no option of this command comes first
-        ("v.csv", [use("if it is wide", wide=True)], None),
+        ("v.csv", [use("if it is wide", layout="wide")], None),
         ("v.csv", [use(label=Placeholder("NAME"))], None),
         ("v.csv", [use(text="save it as UTF-8")], None),
-        ("postgresql://me:secret@host/db --wide", [leave_out("wide")], "postgresql://host/db"),
+        (
+            "postgresql://me:secret@host/db --layout wide",
+            [leave_out("layout")],
+            "postgresql://host/db",
+        ),
     ],
 )
 def test_a_command_is_offered_where_a_remedy_can_be_pasted(
@@ -160,7 +165,10 @@ def test_a_command_is_offered_where_a_remedy_can_be_pasted(
 @pytest.mark.parametrize(
     ("command", "ending"),
     [
-        ("aggregate {v} --json", "use --wide try: finegold aggregate {v} --json --wide"),
+        (
+            "aggregate {v} --json",
+            "use --layout wide try: finegold aggregate {v} --json --layout wide",
+        ),
         ("judges {v}", "in Python"),
     ],
 )
@@ -168,7 +176,7 @@ def test_an_error_ends_with_what_its_command_can_do(
     command: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
-        raise InputError("that is not it", "v.csv", [use(wide=True)])
+        raise InputError("that is not it", "v.csv", [use(layout="wide")])
 
     votes = write(tmp_path / "v.csv", CSV)
     monkeypatch.setattr("finegold.io.read.read", refuse)

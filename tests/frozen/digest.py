@@ -57,6 +57,8 @@ def of_names(names: Any) -> list[str] | str:
 
 def of_remedy(remedy: Any) -> str:
     options = {name: value for name, value in dict(remedy.options).items() if value is not None}
+    if options.get("missing") == []:
+        options = {"keep_missing": True}
     if options.pop("wide", None):
         options["layout"] = "wide"
     if options.get("format") in LAYOUTS:
@@ -118,7 +120,8 @@ def outcome(call: Callable[[], Any]) -> dict[str, Any]:
         except Exception as error:
             result = {"error": f"{type(error).__name__}: {error}"}
     # The remedies are worded by the surface, so options are seen there once.
-    result["warnings"] = sorted(str(each.message) for each in told)
+    said = [str(each.message).replace("missing=[] ", "keep_missing=True ") for each in told]
+    result["warnings"] = sorted(said)
     return json.loads(json.dumps(result, default=str))
 
 
@@ -144,7 +147,8 @@ def replay(name: str) -> tuple[str, dict[str, Any] | None]:
             reading["layout"] = "wide"
         if reading.get("format") in ("transposed", "table"):
             reading["layout"] = LAYOUTS[reading.pop("format")] or reading.get("layout") or "long"
-        if (ordered := reading.pop("ordered", None)) is not None:
+        is_flag = "bool" in {each.name: str(each.type) for each in fields(ReadOptions)}["ordered"]
+        if is_flag and (ordered := reading.pop("ordered", None)) is not None:
             if reading.get("classes") is not None or isinstance(ordered, str) or len(ordered) < 2:
                 return name, None
             reading |= {"classes": ordered, "ordered": True}
@@ -207,7 +211,14 @@ def everything() -> dict[str, dict[str, Any]]:
 
 
 def settled(text: str) -> str:
-    """Return a message without what changes from run to run."""
+    """Return a message without what changes from run to run, and with the old names of options."""
+    for now, was in (
+        ("layout='wide'", "wide=True"),
+        ("layout='transposed'", "format='transposed'"),
+        ("layout='long'", "format='table'"),
+        ("leave out layout", "leave out wide"),
+    ):
+        text = text.replace(now, was)
     return re.sub(r"0x[0-9a-f]{6,}", "0x", text)
 
 

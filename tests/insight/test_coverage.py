@@ -84,14 +84,14 @@ def test_a_result_adds_expected_accuracies():
     found = finegold.coverage(result, TRUTH)
     assert found["accuracy"].to_list() == [*result.accuracy.tolist(), None]
     assert found.drop("accuracy").to_dict(as_series=False) == BY_HAND
-    with pytest.raises(InputError, match="wide cannot be applied to a result"):
-        finegold.coverage(result, wide=True)
+    with pytest.raises(InputError, match="layout cannot be applied to a result"):
+        finegold.coverage(result, layout="wide")
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_table_comes_back_as_it_came(kind):
     frame = kind({"task": list(range(5)), **{name: L[:, j] for j, name in enumerate(NAMES)}})
-    found = finegold.coverage(frame, TRUTH, wide=True, missing=[-1])
+    found = finegold.coverage(frame, TRUTH, layout="wide", missing=[-1])
     assert type(found) is type(frame)
     plain = to_polars(found).to_dict(as_series=False)
     assert {
@@ -193,7 +193,9 @@ def as_rows(table):
 
 def test_json_of_the_command(files):
     votes, truth = files
-    found = succeed("coverage", votes, "--wide", "--missing", "-1", "--truth", truth, "--json")
+    found = succeed(
+        "coverage", votes, "--layout", "wide", "--missing", "-1", "--truth", truth, "--json"
+    )
     told = json.loads(found.stdout)
     assert told.pop("annotators") == as_rows(BY_HAND)
     assert told == coverage_figures(matrix())
@@ -202,7 +204,7 @@ def test_json_of_the_command(files):
 
 
 def test_text_of_the_command(files):
-    found = succeed("coverage", files[0], "--wide", "--missing", "-1")
+    found = succeed("coverage", files[0], "--layout", "wide", "--missing", "-1")
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert "5 tasks, 4 annotators, 2 classes" in found.stdout
     assert "tasks on which votes differ 20.0%" in lines
@@ -225,7 +227,9 @@ def test_a_long_polarity_is_cut_on_the_terminal_only(tmp_path):
 )
 def test_the_table_is_written(files, tmp_path, name, polarity):
     out = tmp_path / name
-    succeed("coverage", files[0], "--wide", "--missing", "-1", "--truth", files[1], "-o", out)
+    succeed(
+        "coverage", files[0], "--layout", "wide", "--missing", "-1", "--truth", files[1], "-o", out
+    )
     table = read_table(out)
     assert table.columns == list(BY_HAND)
     assert table["coverage"].to_list() == BY_HAND["coverage"]
@@ -236,7 +240,8 @@ def test_the_table_is_written(files, tmp_path, name, polarity):
 def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     model = tmp_path / "m.finegold"
     options = (
-        "--wide",
+        "--layout",
+        "wide",
         "--missing",
         "-1",
         "--method",
@@ -251,7 +256,9 @@ def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     assert [row["annotator"] for row in told] == NAMES
     assert [row["accuracy"] for row in told][:3] == pytest.approx(finegold.load(model).accuracy)
     assert told[3]["accuracy"] is None
-    assert "leave out --wide because it needs votes" in refusal_of("coverage", model, "--wide")
+    assert "leave out --layout because it needs votes" in refusal_of(
+        "coverage", model, "--layout", "wide"
+    )
 
 
 @pytest.mark.parametrize(
@@ -265,4 +272,4 @@ def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
 )
 def test_what_is_wrong_is_said_in_one_line(files, options, words):
     given = [option.format(votes=files[0], truth=files[1]) for option in options]
-    assert words in refusal_of("coverage", files[0], "--wide", *given)
+    assert words in refusal_of("coverage", files[0], "--layout", "wide", *given)

@@ -270,7 +270,7 @@ def test_what_does_not_count_is_said(files, command):
 
 
 @pytest.mark.parametrize("command", ["trust", "agreement"])
-@pytest.mark.parametrize("option", [["--label", "x"], ["--wide"], ["--question", "q"]])
+@pytest.mark.parametrize("option", [["--label", "x"], ["--layout", "wide"], ["--question", "q"]])
 def test_a_model_has_no_columns(files, command, option):
     succeed("aggregate", files / "votes.csv", "--save", files / "model.finegold")
     message = refusal_of(command, files / "model.finegold", *option)

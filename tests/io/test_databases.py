@@ -46,7 +46,7 @@ def test_votes_of_a_table_and_of_a_query_equal_those_by_hand(place: Place) -> No
         "CREATE TABLE panel (task TEXT, ann TEXT, bob TEXT)",
         "INSERT INTO panel VALUES ('t1', 'x', 'y')",
     )
-    wide = finegold.read(place.address, table="panel", wide=True)
+    wide = finegold.read(place.address, table="panel", layout="wide")
     has_votes(wide, [("t1", "ann", "x"), ("t1", "bob", "y")])
 
 

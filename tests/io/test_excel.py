@@ -67,9 +67,9 @@ def test_a_wide_table_and_truths_in_sheets_of_one_workbook(tmp_path: Path) -> No
     path = xlsx(
         tmp_path / "all.xlsx", {"Votes, wide": wide, "Truth": [["task", "truth"], ["t2", "dog"]]}
     )
-    assert votes_of(read(f"{path}#Votes, wide", wide=True)) == VOTES
+    assert votes_of(read(f"{path}#Votes, wide", layout="wide")) == VOTES
     assert read_truth(f"{path}#Truth").truth.to_list() == ["dog"]
-    assert read(f"{path}#Votes, wide", wide=True, gold=f"{path}#Truth").gold.tolist() == [-1, 1]
+    assert read(f"{path}#Votes, wide", layout="wide", gold=f"{path}#Truth").gold.tolist() == [-1, 1]
 
 
 def test_an_export_that_was_saved_as_a_workbook(tmp_path: Path) -> None:

@@ -129,12 +129,12 @@ test_what_the_user_can_ask = check_each({
     ),
     "a table that is none": refuses(
         *(FILE, LABEL_STUDIO, "no task and no annotator and no label column", "use format='nested-json'"),
-        format="table",
+        layout="long",
     ),
     "an export that could be a table": refuses(
         "votes.csv", TABLE, "(Label Studio export): JSON-MIN and CSV hold no gold marks", gold=True
     ),
-    "a table that could be an export": reads("votes.csv", TABLE, SAID, format="table", task="id"),
+    "a table that could be an export": reads("votes.csv", TABLE, SAID, layout="long", task="id"),
     "columns of a table that could be an export": reads("votes.csv", TABLE, SAID, task="id", label="label"),
     "columns of an export": refuses(
         FILE, LABEL_STUDIO, "has no columns to name; use question=NAME and leave out label", label="sent"

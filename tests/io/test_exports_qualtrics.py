@@ -113,7 +113,7 @@ test_surveys = check_each({
     ),
     "V1 alone makes no survey": reads(
         *("votes.csv", V1), {(task, f"V{n}", said) for task, each in ((1, "aba"), (2, "bba"), (3, "aaa"))
-                             for n, said in enumerate(each, start=1)}, wide=True
+                             for n, said in enumerate(each, start=1)}, layout="wide"
     ),
     "no responses": refuses(
         FILE, survey(rows=[]), f"{TITLE}: it has headers but no responses; export it again: Data & Analysis"

@@ -205,12 +205,12 @@ def test_too_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         tmp_path / "v.csv", f"task,{','.join(f'w{n}' for n in range(20))}\nt1{',a' * 20}\n"
     )
     monkeypatch.setenv("FINEGOLD_MAX_COLUMNS", "21")
-    assert len(votes_of(read(path, wide=True))) == 20
+    assert len(votes_of(read(path, layout="wide"))) == 20
     monkeypatch.setenv("FINEGOLD_MAX_COLUMNS", "20")
     with pytest.raises(
         InputError, match=r"v\.csv has 21 columns, more than 20, .*FINEGOLD_MAX_COLUMNS=N"
     ):
-        read(path, wide=True)
+        read(path, layout="wide")
 
 
 WRITERS: dict[str, Any] = {

@@ -70,7 +70,7 @@ test_what_is_wrong_is_said_with_its_column_or_row = check_each({
     "no label": refuses(
         "v.csv", "task,worker,x\n1,2,3\n", 'v.csv: there is no label column. The columns are "task" ',
         '"x" (1 value: 3); use label'),
-    "a column per annotator": refuses("v.csv", "task,gpt,claude\n1,a,b\n", "use wide=True"),
+    "a column per annotator": refuses("v.csv", "task,gpt,claude\n1,a,b\n", "use layout='wide'"),
     "a misspelt name": refuses("v.csv", CSV, 'no column "lable" for the label', 'did you mean "label"', label="lable"),
     "no votes": refuses("v.csv", f"{HEADER}1,2,NA\n", "there are no votes"),
     "another class": refuses(
@@ -167,7 +167,10 @@ def test_ids_of_two_files_are_never_rounded(
         frame = pl.DataFrame({"task": tasks}).with_columns(worker=pl.lit("w"), label=pl.lit("a"))
         frame.write_parquet(tmp_path / f"{number}.parquet")
     assert to_list(read(tmp_path).task_names) == names
-    assert to_list(read(tmp_path, wide=True, task="task", annotator=["worker"]).task_names) == names
+    assert (
+        to_list(read(tmp_path, layout="wide", task="task", annotator=["worker"]).task_names)
+        == names
+    )
 
 
 @pytest.mark.parametrize("name", ["v.jsonl", "v.json"])

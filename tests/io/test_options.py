@@ -28,7 +28,7 @@ def test_an_unknown_keyword_is_an_error_of_python() -> None:
 
 def test_a_wrong_value_says_what_is_expected() -> None:
     for option, message in (
-        ({"wide": "yes"}, "wide must be True or False"),
+        ({"normalise": "yes"}, "normalise must be True or False"),
         ({"repeated": "none"}, 'repeated must be "first", "last"'),
     ):
         with pytest.raises(InputError, match=message):

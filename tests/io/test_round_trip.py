@@ -51,7 +51,7 @@ KINDS = [WORDS | TRICKY, st.integers(-(2**63), 2**63 - 1), st.integers(0, 9)]
 
 
 def read(votes: Any, **how: Any) -> Annotations:
-    return readers.read(votes, keep_missing=True, **how)
+    return readers.read(votes, missing=[], **how)
 
 
 def are_one_number(labels: list[Any]) -> bool:
@@ -142,7 +142,7 @@ def test_a_wide_table_tells_the_same_votes_as_a_long_one(table: dict[str, list[A
     frame = pl.DataFrame(texts).pivot(
         "worker", index="task", values="label", aggregate_function="first"
     )
-    assert votes_of(read(frame, wide=True, task="task")) == votes_of(long)
+    assert votes_of(read(frame, layout="wide", task="task")) == votes_of(long)
 
 
 @given(table=tables())

@@ -255,7 +255,7 @@ def test_tables_without_a_column_of_tasks_are_numbered_from_0_as_matrices_are(
 ) -> None:
     votes, truths = crowd(3)
     wide = votes.pivot(on="worker", index="task", values="label").drop("task")
-    table = read(write(tmp_path / "wide.csv", wide.write_csv()), wide=True)
+    table = read(write(tmp_path / "wide.csv", wide.write_csv()), layout="wide")
     matrix = Annotations.from_matrix(wide.to_numpy())
     assert to_list(table.task_names) == to_list(matrix.task_names) == list(range(80))
     p = np.eye(3)[list(truths.values())] * 0.85 + 0.05

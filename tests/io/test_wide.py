@@ -40,11 +40,11 @@ UNUSED = "1 gold truths belong to tasks without votes"
 
 
 def wide(text: str, votes: Any, **more: Any) -> Case:
-    return reads("v.csv", text, votes, wide=True, **more)
+    return reads("v.csv", text, votes, layout="wide", **more)
 
 
 def transposed(text: str, votes: Any, **more: Any) -> Case:
-    return reads("v.csv", text, votes, format="transposed", **more)
+    return reads("v.csv", text, votes, layout="transposed", **more)
 
 
 test_a_table_is_read = check_each({
@@ -63,7 +63,6 @@ test_a_table_is_read = check_each({
     "numbered annotators become integers": wide("task,10,9\nt1,a,b\n", {("t1", 10, "a"), ("t1", 9, "b")}),
     "rows are annotators in a transposed table": transposed(
         TRANSPOSED, VOTES, missing=3, rows=6, unlabelled=["t3"]),
-    "a transposed table is wide as well": transposed(TRANSPOSED, VOTES, wide=True),
     "a row of truths is not an annotator": transposed(TRANSPOSED + "Gold,a,,b\n", VOTES, missing=3, rows=6),
     "a row of truths is used on request": transposed(
         TRANSPOSED + "Gold,a,,b\n", VOTES, truths={"t1": "a"}, gold=True, warns=UNUSED),
@@ -100,31 +99,31 @@ def not_sure(text: str, words: str = "no annotator and no label column") -> Case
 
 
 test_what_is_wrong_or_not_sure_is_said = check_each({
-    "no gold column": refuses("v.csv", "task,a\n1,2\n", 'no gold column among "task", "a"', wide=True, gold=True),
+    "no gold column": refuses("v.csv", "task,a\n1,2\n", 'no gold column among "task", "a"', layout="wide", gold=True),
     "another class": refuses(
         "v.csv", "task,a,b\n1,x,y\n2,x,z\n", "row 2 (line 3), column \"b\": label 'z' is not among the classes x, y",
-        wide=True, classes=["x", "y"]),
+        layout="wide", classes=["x", "y"]),
     "a row without a task": refuses(
-        "v.csv", "task,a,b\n1,x,y\n,x,y\n", 'row 2 (line 3), column "a": there is a label but no task', wide=True),
-    "a label column": refuses("v.csv", WIDE, "a wide table has no label column", wide=True, label="gpt"),
-    "two columns of tasks": refuses("v.csv", "task,item,a\n1,2,x\n", "could each be the task", wide=True),
-    "no annotator": refuses("v.csv", "task,gold\n1,2\n", "no column is left for an annotator", wide=True),
+        "v.csv", "task,a,b\n1,x,y\n,x,y\n", 'row 2 (line 3), column "a": there is a label but no task', layout="wide"),
+    "a label column": refuses("v.csv", WIDE, "a wide table has no label column", layout="wide", label="gpt"),
+    "two columns of tasks": refuses("v.csv", "task,item,a\n1,2,x\n", "could each be the task", layout="wide"),
+    "no annotator": refuses("v.csv", "task,gold\n1,2\n", "no column is left for an annotator", layout="wide"),
     "a label column of a transposed table": refuses(
-        "v.csv", TRANSPOSED, "a transposed table has one column of annotators", format="transposed", label="t1"),
-    "a question": refuses("v.csv", TRANSPOSED, "question is for exports", format="transposed", question="t1"),
+        "v.csv", TRANSPOSED, "a transposed table has one column of annotators", layout="transposed", label="t1"),
+    "a question": refuses("v.csv", TRANSPOSED, "question is for exports", layout="transposed", question="t1"),
     "no row of truths": refuses(
-        "v.csv", TRANSPOSED, "has no row called gold or truth", format="transposed", gold=True),
+        "v.csv", TRANSPOSED, "has no row called gold or truth", layout="transposed", gold=True),
     "a row without an annotator": refuses(
         "v.csv", TRANSPOSED + ",a,,\n", 'v.csv, row 3 (line 4), column "t1": there is a label but no annotator',
-        format="transposed"),
-    "no task": refuses("v.csv", "worker\nann\n", "there is no column of a task among worker", format="transposed"),
-    "no votes": refuses("v.csv", "worker,t1\nann,\n", "there are no votes", format="transposed"),
+        layout="transposed"),
+    "no task": refuses("v.csv", "worker\nann\n", "there is no column of a task among worker", layout="transposed"),
+    "no votes": refuses("v.csv", "worker,t1\nann,\n", "there are no votes", layout="transposed"),
     "no task of this pattern": refuses(
-        "v.csv", SURVEY, "there is no column of a task that fits z* among who, age", format="transposed",
+        "v.csv", SURVEY, "there is no column of a task that fits z* among who, age", layout="transposed",
         annotator="who", task="z*"),
     "several names of people": refuses(
         "v.csv", MICROSOFT, 'the columns "ID", "Email", "Name" could each be the annotator; use annotator=',
-        format="transposed"),
+        layout="transposed"),
     "a task in two rows": not_sure("item,person,score\n1,1,2\n1,2,1\n2,1,1\n"),
     "columns with nothing in common": not_sure("item,person,score\n1,7,2\n2,8,1\n3,9,1\n"),
     "columns with little in common": not_sure("item,person,score\n1,1,3\n2,5,4\n3,6,5\n4,7,9\n"),
@@ -142,12 +141,12 @@ def test_minus_one_is_no_vote_on_request(
 ) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,0,-1\n2,1,1\n")
     assert (
-        votes_of(read(path, wide=True, missing=missing))
+        votes_of(read(path, layout="wide", missing=missing))
         == {(1, "a", 0), (2, "a", 1), (2, "b", 1)} | of_none
     )
 
 
-BY_WIDE, BY_FORMAT = {"wide": True}, {"format": "transposed"}
+BY_WIDE, BY_FORMAT = {"layout": "wide"}, {"layout": "transposed"}
 COLUMNS = {"task": ["t1", "t2"], "gpt": ["a", None], "claude": ["b", "a"]}
 ROWS = {"worker": ["gpt", "claude"], "t1": ["a", "b"], "t2": [None, "a"]}
 LIBRARIES = {
@@ -196,13 +195,13 @@ def test_the_index_of_pandas_names_the_rows(
 
 def test_integers_that_blanks_made_floats_are_one_class_with_the_others() -> None:
     frame = pd.DataFrame({"task": [1, 2], "a": [0, 1], "b": [1.0, np.nan]})
-    annotations = read(frame, wide=True)
+    annotations = read(frame, layout="wide")
     assert votes_of(annotations) == {(1, "a", 0), (2, "a", 1), (1, "b", 1)}
     assert str(native_column(annotations.class_names).dtype) == "int64"
 
 
 def test_numbered_columns_of_pandas_are_annotators() -> None:
-    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True, missing=[-1])) == {
+    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), layout="wide", missing=[-1])) == {
         (0, 0, 0),
         (0, 1, 1),
         (1, 1, 0),

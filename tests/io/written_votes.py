@@ -140,7 +140,7 @@ def _wide(said: Votes) -> Written:
     return Written(
         {"v.csv": _rows(",".join(["task", *people]), rows)},
         len(tasks) * len(people),
-        {"wide": True},
+        {"layout": "wide"},
     )
 
 

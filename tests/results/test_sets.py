@@ -141,7 +141,7 @@ def test_files_hold_sets(tmp_path: Path) -> None:
         ), name
     wide = "task,ann,bob,eve\nt1,a;b,b;a,a\nt2,c,b;c,[]\n"
     (tmp_path / "wide.csv").write_text(wide)
-    assert chosen_in(finegold.read(tmp_path / "wide.csv", wide=True, multi=True)) == SEEN
+    assert chosen_in(finegold.read(tmp_path / "wide.csv", layout="wide", multi=True)) == SEEN
 
 
 def test_rows_of_one_annotator_on_one_task_are_one_set() -> None:

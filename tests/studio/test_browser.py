@@ -111,7 +111,7 @@ def choose_columns(page):
         "all => all.map((each) => each.value)"
     )
     assert offered == list(declared["repeated"].choices)
-    assert declared["keep_missing"].help.rstrip(".") in page.locator("#more").text_content()
+    assert declared["missing"].help.rstrip(".") in page.locator("#more").text_content()
 
 
 def filter_tasks(page):

@@ -45,8 +45,8 @@ def test_the_request_and_the_form_have_every_declared_option(studio):
         {"repeated": "never"},
         {"header": -1},
         {"header": 1001},
-        {"keep_missing": "maybe"},
-        {"wide": True},
+        {"normalise": "maybe"},
+        {"layout": "wide"},
     ):
         assert studio.put(f"/api/projects/{project}/votes", json=wrong).status_code == 422, wrong
 
@@ -92,18 +92,18 @@ def test_no_text_that_pages_show_names_an_option(folder):
     ("remedy", "choices"),
     [
         (
-            use(wide=True, task="id", annotator=["a", "b"]),
+            use(layout="wide", task="id", annotator=["a", "b"]),
             {"shape": "wide", "task": "id", "columns": ["a", "b"]},
         ),
         (
-            use(format="transposed", annotator="who", task=["q1", "q2"]),
-            {"shape": "transposed", "annotator": "who", "columns": ["q1", "q2"], "format": None},
+            use(layout="transposed", annotator="who", task=["q1", "q2"]),
+            {"shape": "transposed", "annotator": "who", "columns": ["q1", "q2"]},
         ),
         (use(header=False, label="3"), {"header": 0, "label": "3"}),
-        (leave_out("wide"), {"shape": "long", "columns": None}),
+        (leave_out("layout"), {"shape": "long", "columns": None}),
         (leave_out("header", "separator"), {"header": 1, "separator": None}),
         (use(missing=[-1]), {"missing": ["-1"]}),
-        (use("if they are classes", keep_missing=True), None),
+        (use("if they are classes", missing=[]), None),
         (use(label=Placeholder("NAME")), None),
         (use(query="SELECT 1"), None),
         (use(repeated="never"), None),
@@ -128,13 +128,13 @@ def test_pages_show_the_problem_with_remedies_that_need_no_option_and_advice_wit
         == "a.csv: it is damaged; restore it from a backup"
     )
     remedies = [
-        use("if they are classes", keep_missing=True),
+        use("if they are classes", missing=[]),
         use("if another column names the annotators", annotator=Placeholder("NAME")),
         use(table="t"),
         Remedy(text="check that they are written alike"),
     ]
     assert advice_on(remedies) == [
-        {"words": "if they are classes", "choices": {"keep_missing": True}},
+        {"words": "if they are classes", "choices": {"missing": []}},
         {
             "words": "if another column names the annotators, choose “Annotator”, then read again",
             "choices": None,
@@ -225,7 +225,6 @@ def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n
         (LABELS, {"include": ["predictions"]}),
         (LABELS, {"gold": "nowhere"}),
         (LABELS, {"gold_marks": True}),
-        (LABELS, {"missing": ["NA"], "keep_missing": True}),
         (LABELS, {"classes": ["dog"]}),
         (LABELS, {"alias": {"cat": "lion"}, "classes": ["cat"]}),
         (LABELS, {"shape": "wide", "columns": ["nowhere"]}),

@@ -26,7 +26,7 @@ def refuse(data: Path | bytes, output: IO[bytes]) -> dict[str, Any]:
     raise InputError(
         "a problem",
         where="v.x",
-        remedies=[use(wide=True, when="if it is wide"), leave_out("label")],
+        remedies=[use(layout="wide", when="if it is wide"), leave_out("label")],
     )
 
 

@@ -43,7 +43,10 @@ def test_an_error_of_the_input_comes_back_as_data() -> None:
     with pytest.raises(InputError) as caught:
         run("refuse")
     assert (caught.value.problem, caught.value.where) == ("a problem", "v.x")
-    assert list(caught.value.remedies) == [use(wide=True, when="if it is wide"), leave_out("label")]
+    assert list(caught.value.remedies) == [
+        use(layout="wide", when="if it is wide"),
+        leave_out("label"),
+    ]
 
 
 def test_a_panic_is_a_failure_with_its_reason() -> None:

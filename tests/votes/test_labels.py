@@ -46,13 +46,13 @@ def test_words_that_may_be_a_class_are_no_votes_and_that_is_said(tmp_path: Path,
         found = finegold.read(long_table(tmp_path, "a", word, "b", word))
     assert (to_list(found.class_names), found.counts.missing) == (["a", "b"], 2)
     assert [str(one.message) for one in said] == [
-        f'the labels "{word}" (2) are taken as "no vote"; use keep_missing=True to keep them as classes'
+        f'the labels "{word}" (2) are taken as "no vote"; use missing=[] to keep them as classes'
     ]
 
 
 @pytest.mark.parametrize("word", [*WORDS, *DOUBTFUL])
-def test_keep_missing_makes_classes_of_these_words(tmp_path: Path, word: str) -> None:
-    found = finegold.read(long_table(tmp_path, "a", word, "", "a"), keep_missing=True)
+def test_no_word_for_missing_makes_classes_of_these_words(tmp_path: Path, word: str) -> None:
+    found = finegold.read(long_table(tmp_path, "a", word, "", "a"), missing=[])
     assert (to_list(found.class_names), found.counts.missing) == (sorted(["a", word]), 1)
 
 
@@ -70,16 +70,11 @@ def test_a_word_among_the_classes_is_a_class(tmp_path: Path) -> None:
     )
 
 
-def test_missing_and_keep_missing_contradict_each_other(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="missing and keep_missing contradict"):
-        finegold.read(long_table(tmp_path, "a", "b"), missing=["x"], keep_missing=True)
-
-
 @pytest.mark.parametrize(
     ("table", "how"),
     [
-        ("task,a,b\n1,0,-1\n2,1,1\n", {"wide": True}),
-        ("worker,1,2\na,0,1\nb,-1,1\n", {"format": "transposed"}),
+        ("task,a,b\n1,0,-1\n2,1,1\n", {"layout": "wide"}),
+        ("worker,1,2\na,0,1\nb,-1,1\n", {"layout": "transposed"}),
     ],
 )
 def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(
@@ -93,7 +88,7 @@ def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(
         'the label -1 (1) is read as a class; if it means "no vote", as in label matrices of Snorkel, use missing=[-1]'
     ]
     assert to_list(finegold.read(path, missing=[-1], **how).class_names) == [0, 1]
-    assert to_list(finegold.read(path, keep_missing=True, **how).class_names) == [-1, 0, 1]
+    assert to_list(finegold.read(path, missing=[], **how).class_names) == [-1, 0, 1]
 
 
 said_by = partial(with_warnings, finegold.read)
@@ -246,9 +241,9 @@ def test_an_integer_and_its_text_are_one_class() -> None:
 
 def test_wide_tables_and_gold_are_normalised_too(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,cat,Cat\n2,cat,dog\n3,dog,dog\n")
-    votes, said = said_by(path, wide=True, gold={1: "CAT"})
+    votes, said = said_by(path, layout="wide", gold={1: "CAT"})
     assert said[0].startswith("4 classes look like 2: cat (2) = Cat (1) = CAT (gold); ")
-    votes = finegold.read(path, wide=True, gold={1: "CAT"}, normalise=True)
+    votes = finegold.read(path, layout="wide", gold={1: "CAT"}, normalise=True)
     assert (counts_of(votes), votes.gold.tolist()) == ({"cat": 3, "dog": 3}, [0, -1, -1])
 
 
@@ -290,7 +285,7 @@ def test_an_alias_says_which_class_a_spelling_means(tmp_path: Path, kind: str) -
 
 def test_an_alias_of_numbers_gives_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,0,9\n2,1,8\n")
-    assert to_list(finegold.read(path, wide=True, alias={9: 1, "8": "0"}).class_names) == [0, 1]
+    assert to_list(finegold.read(path, layout="wide", alias={9: 1, "8": "0"}).class_names) == [0, 1]
     table = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
     assert to_list(finegold.read(table, alias={3: "yes", 4: "no"}).class_names) == ["no", "yes"]
     assert to_list(finegold.read(table, alias={"3": "4"}).class_names) == [4]

@@ -75,7 +75,11 @@ def test_classes_that_nobody_votes_for_can_be_given():
     [
         ([0, 1], {}, r"one row per task and one column per annotator, but the shape is \(2,\)"),
         ([[0, 1], [1]], {}, "rows of the matrix must be equally long"),
-        (pd.DataFrame(L), {}, r"read it with finegold\.read\(frame, wide=True, missing=\[-1\]\)"),
+        (
+            pd.DataFrame(L),
+            {},
+            r'read it with finegold\.read\(frame, layout="wide", missing=\[-1\]\)',
+        ),
         (
             L,
             {"annotators": ["a", "b"]},
@@ -118,7 +122,7 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
         table.write_text(WIDE)
     elif kind == "parquet":
         pl.DataFrame(columns).write_parquet(table)
-    votes = finegold.read(table, wide=True, missing=[-1])
+    votes = finegold.read(table, layout="wide", missing=[-1])
     assert votes_of(votes) == VOTES
     assert (to_list(votes.unlabelled), to_list(votes.never_voted)) == ([2], ["never"])
     assert (votes.counts.rows, votes.counts.missing, votes.counts.left_out) == (12, 7, {})
@@ -126,21 +130,23 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
 
 def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leave_it_out(tmp_path):
     path = write(tmp_path / "L.csv", WIDE + ",,1\n")
-    votes = finegold.read(path, wide=True, missing=["NA"])
+    votes = finegold.read(path, layout="wide", missing=["NA"])
     assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (
         15,
         2,
         13,
         {},
     )
-    found = succeed("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
+    found = succeed(
+        "aggregate", path, "--layout", "wide", "--method", "mv", "-o", tmp_path / "labels.csv"
+    )
     assert "the label -1 (7) is read as a class" in found.stderr
     assert "--missing -1" in found.stderr
 
 
 def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
     path = write(tmp_path / "v.csv", "worker,t1,t2\nann,0,1\nbob,1,-1\neve,,\ngold,-1,0\n")
-    votes = finegold.read(path, format="transposed", missing=[-1])
+    votes = finegold.read(path, layout="transposed", missing=[-1])
     assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (6, 3, 3)
     assert to_list(votes.never_voted) == ["eve"]
 
@@ -150,7 +156,8 @@ def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_pat
     found = succeed(
         "aggregate",
         path,
-        "--wide",
+        "--layout",
+        "wide",
         "--missing",
         "-1",
         "--method",
@@ -163,7 +170,8 @@ def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_pat
     said = run(
         "aggregate",
         path,
-        "--wide",
+        "--layout",
+        "wide",
         "--missing",
         "-1",
         "--method",

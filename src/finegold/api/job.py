@@ -158,7 +158,7 @@ class Job(FitOptions):
                 "sets of labels need one question", remedies=[use(question=Placeholder("NAME"))]
             )
         if names := names_given(
-            {name: keywords.pop(name, None) for name in ("annotator", "label", "wide")}
+            {name: keywords.pop(name, None) for name in ("annotator", "label", "layout")}
         ):
             raise InputError(
                 "all questions of an export are read, and the columns of a plain table have no"

@@ -145,7 +145,7 @@ class Group:
                     given.append(name)
         if "given" in values:
             values["given"] = tuple(given)
-        if values.get("wide") and isinstance(values["annotator"], str):
+        if values.get("layout") == "wide" and isinstance(values["annotator"], str):
             values["annotator"] = split_commas(values["annotator"])
         return self.declared(**values)
 
@@ -323,7 +323,7 @@ class CommandLine:
     takes_value: Mapping[str, bool] = field(default_factory=dict)
 
     def word(self, name: str, value: Any) -> str:
-        """Return an option of Python as this command spells it: ("wide", True) becomes --wide."""
+        """Return an option of Python as this command spells it: ("layout", "wide") becomes --layout wide."""
         flag, text = as_flag(name, value)
         # leave out the spelling that was used
         if value is None:

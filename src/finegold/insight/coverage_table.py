@@ -34,8 +34,8 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
             result, which adds expected accuracies.
         truth (path, data frame, mapping or array of class codes): Known truths of some or all
             tasks.
-        **reading: Keywords of `finegold.read`, such as ``wide=True, missing=[-1]`` for a label
-            matrix.
+        **reading: Keywords of `finegold.read`, such as ``layout="wide", missing=[-1]`` for a
+            label matrix.
 
     Returns:
         Of the kind of the votes (Polars for files and arrays), with one row per annotator: -

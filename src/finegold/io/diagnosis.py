@@ -503,7 +503,7 @@ def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dic
     if len(unique) != len(ids) or len(ids) > 1:
         return {}
     task = {"task": str(unique[0].name)} if unique else {}
-    return {"wide": True, **task, "annotator": list(map(str, proposals[0]))}
+    return {"layout": "wide", **task, "annotator": list(map(str, proposals[0]))}
 
 
 MOST_DESCRIBED, MOST_EXAMPLES, LONGEST_EXAMPLE = 12, 3, 24
@@ -585,20 +585,20 @@ def explain_lost_columns(
                 "a table with a row per annotator and a column per task",
                 "if every row is an annotator",
             )
-            given: dict[str, Any] = {"format": "transposed", "annotator": str(shape.ids)}
+            given: dict[str, Any] = {"layout": "transposed", "annotator": str(shape.ids)}
             given |= {"task": ",".join(names)} if plain else {}
         else:
             may_be, when = "a table with a column per annotator", "if it is"
-            given = {"wide": True} | ({"task": str(shape.ids)} if str(shape.ids) else {})
+            given = {"layout": "wide"} | ({"task": str(shape.ids)} if str(shape.ids) else {})
             given |= {"annotator": names} if plain else {}
         # the names are those of tasks
-        is_clear = not shape.is_transposed and given.get("format") is not None
+        is_clear = not shape.is_transposed and given.get("layout") == "transposed"
         doubt = shape.doubt if is_clear else f"It may be {may_be}, but {shape.doubt}"
         remedies.insert(0, use(when if is_clear else "if it is", **given))
         problem = f"{problem}. {doubt}"
     elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
         own = "if every annotator has a column of their own"
-        remedies.append(use(own, wide=True, annotator=Placeholder("NAME,NAME")))
+        remedies.append(use(own, layout="wide", annotator=Placeholder("NAME,NAME")))
     return InputError(
         f"{problem}. The columns are {describe_columns(columns, values)}", error.where, remedies
     )

@@ -115,10 +115,6 @@ def assemble(
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     tasks, annotators, more = unify_ids(tasks, annotators, options.normalise, is_text)
-    if options.limit is not None:
-        tasks, annotators, labels, truth, where = _first_tasks(
-            options.limit, tasks, annotators, labels, truth, where
-        )
     alias = options.alias.class_of if options.alias else {}
     findings, column = [*labels.findings, *more], labels.coded.names.values.name
     # findings are added below
@@ -178,30 +174,6 @@ def assemble(
         )
     findings += examine_votes(annotations, options.repeated)
     return replace(annotations, hygiene=hygiene)
-
-
-def _first_tasks(
-    n: int, tasks: Coded, annotators: Coded, labels: Labels, truth: Truth | None, where: Where
-) -> tuple[Coded, Coded, Labels, Truth | None, Where]:
-    """Keep the votes and truths of the first tasks of a file, as if it ended there."""
-    codes, first = np.unique(tasks.codes, return_index=True)
-    present = codes != MISSING
-    kept = codes[present][np.argsort(first[present])[:n]]
-    rows = np.flatnonzero(np.isin(tasks.codes, kept))
-    if truth is not None:
-        matched = encoding.match(to_list(truth.task), tasks.names)
-        here = np.flatnonzero(np.isin(matched, kept) | (matched == MISSING))
-        truth = Truth(truth.task[here], truth.truth[here])
-
-    def cut(column: Coded) -> Coded:
-        codes = column.codes[rows]
-        used = np.unique(codes[codes != MISSING])
-        new = np.where(codes == MISSING, MISSING, np.searchsorted(used, codes)).astype(np.int32)
-        return Coded(new, column.names[used])
-
-    # which were counted in the whole file
-    votes = labels._replace(coded=cut(labels.coded), no_vote={})
-    return cut(tasks), cut(annotators), votes, truth, lambda row: where(int(rows[row]))
 
 
 def refuse_lost_ids(labels: Codes, where: Where, **ids_of: Codes) -> None:
@@ -410,7 +382,7 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
                 )
                 raise InputError(
                     problem,
-                    remedies=[leave_out("wide", when="" if has_labels else "if a row is a vote")],
+                    remedies=[leave_out("layout", when="" if has_labels else "if a row is a vote")],
                 )
             if not columns:
                 raise InputError(
@@ -481,7 +453,7 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     # Every cell counts as a row.
     n_people = int((~np.isin(rows.codes, truth_rows)).sum()) if is_transposed else len(columns)
     n_tasks = len(columns) if is_transposed else n_rows
-    counts, n_cells = annotations.counts, n_people * min(n_tasks, options.limit or n_tasks)
+    counts, n_cells = annotations.counts, n_people * n_tasks
     counts = replace(counts, rows=n_cells, missing=n_cells - (counts.rows - counts.missing))
     silent = annotations.never_voted
     if truth_rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from finegold.errors import InputError
 from finegold.options import Constant, option, options_of
@@ -48,7 +48,7 @@ class ReadOptions:
         "The column with the annotators; in a wide table the columns, separated by commas.",
         group=COLUMNS,
         metavar="NAME",
-        doc="The column of the annotators. With `wide=True`, the columns of the annotators.",
+        doc="The column of the annotators; in a wide table, the columns of the annotators.",
     )
     label: str | None = option(
         None,
@@ -60,14 +60,16 @@ class ReadOptions:
             " as a plain table."
         ),
     )
-    wide: bool = option(
-        False,
-        "The table has one column per annotator.",
+    layout: Literal["long", "wide", "transposed"] | None = option(
+        None,
+        "What a row of a plain table is: a vote (long), a task (wide) or an annotator (transposed).",
         group=COLUMNS,
-        kind="flag",
+        kind="choice",
+        choices=("long", "wide", "transposed"),
         doc=(
-            "The table has a row per task and a column per annotator. Many such tables are"
-            " recognised without it."
+            "What a row of a plain table is: a vote (long), a task with a column per annotator"
+            " (wide), or an annotator with a column per task (transposed). Many wide and"
+            " transposed tables are recognised without it."
         ),
         # the studio asks what a row is
         surfaces=frozenset({"python", "cli"}),
@@ -94,24 +96,14 @@ class ReadOptions:
     missing: Sequence[Any] | None = option(
         None,
         "Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -,"
-        " ?, {}.",
+        " ?, {}. '' keeps all of them as classes.",
         group=COLUMNS,
         kind="list",
         metavar="A,B",
         doc=(
             'Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The'
             " default is NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`."
-            " -1 is a class unless listed here."
-        ),
-    )
-    keep_missing: bool = option(
-        False,
-        "Keep labels such as NA and None as classes.",
-        group=COLUMNS,
-        kind="flag",
-        doc=(
-            "Keep words such as NA and None as classes. Only null, NaN and blank then mean that"
-            " there is no vote."
+            " An empty list keeps all of them as classes. -1 is a class unless listed here."
         ),
     )
     normalise: bool = option(
@@ -156,9 +148,6 @@ class ReadOptions:
             " hold several options; `read` takes False."
         ),
     )
-    limit: int | None = option(
-        None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1
-    )
     encoding: str | None = option(
         None,
         "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
@@ -200,8 +189,7 @@ class ReadOptions:
     )
     format: str | None = option(
         None,
-        "The tool that wrote the file, e.g. label-studio, if it is not recognised; table for a"
-        " plain table, transposed for a table with one row per annotator.",
+        "The tool that wrote the file, e.g. label-studio, if it is not recognised.",
         group=EXPORTS,
         metavar="TOOL",
     )
@@ -252,11 +240,12 @@ class ReadOptions:
     watch: WatchReading | None = None
 
     def __post_init__(self) -> None:
+        defaults = {each.name: each.default for each in fields(self)}
         for name, about in options_of(self).items():
-            value = getattr(self, name)
+            value, default = getattr(self, name), defaults[name]
             if about.kind == "flag" and value not in (True, False):
                 raise InputError(f"{name} must be True or False, not {value!r}")
-            if about.kind == "choice" and value not in about.choices:
+            if about.kind == "choice" and value != default and value not in about.choices:
                 choices = ", ".join(f'"{choice}"' for choice in about.choices[:-1])
                 raise InputError(
                     f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}'
@@ -267,39 +256,31 @@ class ReadOptions:
     @property
     def no_vote(self) -> Sequence[Any] | None:
         """The words that mean "no vote", or None for the usual ones."""
-        if (
-            self.missing is None
-            and not self.keep_missing
-            and self.classes is None
-            and self.alias is None
-        ):
+        if self.missing is None and self.classes is None and self.alias is None:
             return None
         from finegold.votes.labels import listed_classes, missing_words
 
         missing = [self.missing] if isinstance(self.missing, str) else self.missing
         named = [] if self.classes is None else listed_classes(self.classes)
         named += self.alias.class_of if self.alias else []
-        return missing_words(
-            missing if missing is None else list(missing), self.keep_missing, named
-        )
+        return missing_words(missing if missing is None else list(missing), named)
 
     @property
     def names_columns(self) -> bool:
-        """Whether columns are named that only a plain table has."""
-        return self.wide or self.annotator is not None or self.label is not None
+        """Whether the layout or columns are named that only a plain table has."""
+        return self.layout is not None or self.annotator is not None or self.label is not None
 
     def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults; an empty list says
-        nothing.
-        """
+        """Return the names of the options that differ from their defaults."""
         given = []
         for each in fields(self):
             value = getattr(self, each.name)
             is_plain = value is None or isinstance(value, str | int)
+            # an empty list says nothing, but for words: then none of them means "no vote"
             is_given = (
                 value != each.default
                 if is_plain
-                else not hasattr(value, "__len__") or len(value) > 0
+                else each.name == "missing" or not hasattr(value, "__len__") or len(value) > 0
             )
             given += [each.name] if "option" in each.metadata and is_given else []
         return given
@@ -313,16 +294,14 @@ class Reading(TypedDict, total=False):
     task: str | Sequence[str] | None
     annotator: str | Sequence[str] | None
     label: str | None
-    wide: bool
+    layout: Literal["long", "wide", "transposed"] | None
     classes: Sequence[Any] | None
     ordered: Sequence[Any] | None
     missing: Sequence[Any] | None
-    keep_missing: bool
     normalise: bool
     alias: Any
     repeated: Repeated
     multi: bool | None
-    limit: int | None
     encoding: str | None
     separator: str | None
     header: bool | int

@@ -19,7 +19,7 @@ from finegold.io.columns import (
 from finegold.io.database_tables import open_database
 from finegold.io.databases import is_database
 from finegold.io.diagnosis import explain_lost_columns
-from finegold.io.exports import ALL, TABLE, TRANSPOSED, add_nested_hint, find_export
+from finegold.io.exports import ALL, add_nested_hint, find_export
 from finegold.io.layouts import read_long, read_wide
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
@@ -56,19 +56,18 @@ def read(
             out from the file.
         task: The column of the tasks, if its name is not recognised; in an export, the field that
             identifies tasks; in a transposed table, the columns of the tasks ("Q1,Q2_*").
-        annotator: The column of the annotators. With `wide=True`, the columns of the annotators.
+        annotator: The column of the annotators; in a wide table, the columns of the annotators.
         label: The column of the votes. If an annotator or a label column is named, the file is read
             as a plain table.
-        wide: The table has a row per task and a column per annotator. Many such tables are
-            recognised without it.
+        layout: What a row of a plain table is: a vote (long), a task with a column per annotator
+            (wide), or an annotator with a column per task (transposed). Many wide and transposed
+            tables are recognised without it.
         classes: All classes, in this order; any other label is an error.
         ordered: All classes, from the lowest to the highest, instead of `classes`: `Result.scores`
             follows this order.
         missing: Labels that mean "no vote", besides null, NaN and blank, in upper or lower case.
             The default is NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among
-            `classes`. -1 is a class unless listed here.
-        keep_missing: Keep words such as NA and None as classes. Only null, NaN and blank then mean
-            that there is no vote.
+            `classes`. An empty list keeps all of them as classes. -1 is a class unless listed here.
         normalise: Merge labels that differ only in case, spaces, hyphens, accents, Unicode form,
             number format or marks around them into the most frequent spelling, and ids that differ
             only in spaces, case, quotes or number format. Without it, a warning shows them. If
@@ -79,14 +78,12 @@ def read(
         multi: Whether a vote is a set of labels: a list, or options such as "a;b". The classes are
             then the options. If None, the votes are sets if the cells hold lists, or if most hold
             several options; `read` takes False.
-        limit: Read the first N tasks only.
         encoding: The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.
         separator: The character between the columns of a text file: one character, or "tab". By
             default, it is found.
         header: The line with the names of the columns, from 1. False or 0 if there is none: columns
             are then "1", "2", ...
-        format: The tool that wrote the file, e.g. label-studio, if it is not recognised; table for
-            a plain table, transposed for a table with one row per annotator.
+        format: The tool that wrote the file, e.g. label-studio, if it is not recognised.
         question: The question to read, if an export has several. `finegold.read_each` reads all of
             them.
         include: Also read votes that are left out by default, e.g. predictions, rejected.
@@ -105,7 +102,7 @@ def read(
         >>> import polars as pl
         >>> finegold.read(pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}))
         Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
-        >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
+        >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), layout="wide")
         Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
     options = _check_options(gold, watch, reading)
@@ -189,8 +186,8 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         votes = open_database(votes, options.query, options.table, options.params)
     if options.encoding is not None or options.separator or options.header != 1:
         votes = with_dialect(votes, options.encoding, options.separator, options.header)
-    if options.format == TRANSPOSED or not is_files(votes):
-        if options.format not in (None, TABLE, TRANSPOSED):
+    if not is_files(votes):
+        if options.format is not None:
             problem = f"the format {options.format} is one of files; give a path"
             raise InputError(problem, remedies=[leave_out("format")])
         named = [
@@ -205,7 +202,9 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         }
     sources = sources_of(votes)
     is_plain = options.names_columns or any(not source.header for source in sources)
-    export = find_export(sources, options.format, may_be_table=is_plain)
+    export = None
+    if options.layout is None or options.format is not None:
+        export = find_export(sources, options.format, may_be_table=is_plain)
     if export is None:
         try:
             return {"": _read_table(open_sources(sources), options)}
@@ -215,9 +214,10 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     if options.names_columns:
         problem = f"an export of {export.title} has no columns to name"
         columns: dict[str, Any] = {
-            name: None for name in ("label", "annotator", "wide") if name in options.given()
+            name: None for name in ("label", "annotator", "layout") if name in options.given()
         }
-        remedies = [use(question=Placeholder("NAME"), **columns), use(format=TABLE)]
+        plain = use(layout="long", **({} if options.format is None else {"format": None}))
+        remedies = [use(question=Placeholder("NAME"), **columns), plain]
         raise InputError(problem, remedies=remedies)
     from finegold.io.exports.read import read_export
 
@@ -234,18 +234,19 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
                 f"{name} is for exports of annotation tools, but {opened.name} is a plain table"
             )
             raise InputError(problem, remedies=[leave_out(name)])
-    if options.format == TRANSPOSED:
+    if options.layout == "transposed":
         if options.label is not None or not isinstance(options.annotator, str | None):
             problem = "a transposed table has one column of annotators and none of labels"
             raise InputError(problem, remedies=[use(annotator=Placeholder("NAME"), label=None)])
         return read_wide(opened, options, is_transposed=True)
-    if options.wide:
+    if options.layout == "wide":
         if options.label is not None:
-            remedies = [leave_out("label"), leave_out("wide", when="if there is one")]
+            remedies = [leave_out("label"), leave_out("layout", when="if there is one")]
             raise InputError("a wide table has no label column", remedies=remedies)
         return read_wide(opened, options)
     if options.annotator is not None and not isinstance(options.annotator, str):
-        raise InputError("several annotator columns make a wide table", remedies=[use(wide=True)])
+        remedies = [use(layout="wide")]
+        raise InputError("several annotator columns make a wide table", remedies=remedies)
     shape = None if options.names_columns else guess_shape(opened, options.task)
     findings: list[Finding] = []
     if shape is not None and not shape.doubt:

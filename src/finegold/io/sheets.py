@@ -132,7 +132,7 @@ def _constant(opened: Table, options: ReadOptions, tasks: Sequence[str]) -> pl.D
     )
     usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
     others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
-    if by_task is None or not others or options.wide or options.format == "transposed":
+    if by_task is None or not others or options.layout in ("wide", "transposed"):
         return None
     frame = opened.load([by_task, *others]).to_polars()
     texts = [

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge, whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
-from finegold.io.exports import TRANSPOSED, find_export
+from finegold.io.exports import find_export
 from finegold.io.exports.base import Export, ExportOptions
 from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.limits import read_workbook
@@ -99,6 +99,10 @@ def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
     return create_model("Declared", __base__=base, **declared)
 
 
+# the format of a file that is no export, whatever it looks like
+TABLE = "table"
+
+
 class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]  # mypy does not see the declared fields
     """How a file is written. What is not given is found."""
 
@@ -138,11 +142,10 @@ def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     choices |= {
         name: [*map(str, each)] for name, each in options.items() if isinstance(each, list | tuple)
     }
-    if "wide" in choices:
-        choices["shape"] = "wide" if choices.pop("wide") else "long"
-        choices["columns"] = choices.pop("annotator", None)
-    elif choices.get("format") == TRANSPOSED:
-        choices |= {"shape": "transposed", "columns": choices.pop("task", None), "format": None}
+    if "layout" in choices:
+        shape = choices["shape"] = choices.pop("layout") or "long"
+        votes = "task" if shape == "transposed" else "annotator"
+        choices["columns"] = choices.pop(votes, None)
     if isinstance(choices.get("columns"), str):
         choices["columns"] = choices["columns"].split(",")
     if not choices.keys() <= Reading.model_fields.keys():
@@ -269,6 +272,8 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
 
 
 def find_tool(sources: list[Source], layout: Layout) -> Export | None:
+    if layout.format == TABLE:
+        return None
     return find_export(sources, layout.format, may_be_table=layout.header == 0)
 
 
@@ -354,10 +359,12 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     given = options.model_dump(
         include=OPTIONS.keys() - set(DIALECT), exclude_none=True
     )  # sources have their dialect
+    if given.get("format") == TABLE:
+        given |= {"format": None, "layout": "long"}
     if options.shape == "wide":
-        given |= {"wide": True, "annotator": options.columns, "label": None}
+        given |= {"layout": "wide", "annotator": options.columns, "label": None}
     elif options.shape == "transposed":
-        given |= {"format": TRANSPOSED, "task": options.columns, "label": None}
+        given |= {"layout": "transposed", "task": options.columns, "label": None}
     gold = (
         GoldColumn(options.gold)
         if options.gold is not None

@@ -548,9 +548,7 @@ def join_posted(
     """Return all votes, posted ones read as those of the file; the newer vote of an annotator on a task counts."""
     options = options or Reading()
     listed = options.classes or options.ordered or ()
-    missing = missing_words(
-        options.missing, options.keep_missing, [*listed, *(options.alias or ())]
-    )
+    missing = missing_words(options.missing, [*listed, *(options.alias or ())])
     labels = [None if is_missing(label, fold_words(missing)) else label for _, _, label in posted]
     if votes is not None and all(label is None for label in labels):
         return count_more(votes, rows=len(posted), missing=len(posted))

@@ -293,7 +293,7 @@ class Annotations:
             ([2], ['b'])
         """
         if hasattr(matrix, "columns"):
-            how = "finegold.read(frame, wide=True, missing=[-1])"
+            how = 'finegold.read(frame, layout="wide", missing=[-1])'
             raise InputError(f"this is a data frame, not a matrix; read it with {how}")
         try:
             values = np.asarray(matrix)

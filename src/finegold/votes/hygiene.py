@@ -126,7 +126,7 @@ def find_doubtful_words(counts: Mapping[str, int]) -> list[Finding]:
     words = ", ".join(
         f'"{name}" ({count:,})' for name, count in counts.items() if name.casefold() in DOUBTFUL
     )
-    remedy = use(keep_missing=True, text="to keep them as classes")
+    remedy = use(missing=[], text="to keep them as classes")
     return (
         [Finding("no vote", f'the labels {words} are taken as "no vote"', (remedy,))]
         if words

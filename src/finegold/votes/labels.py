@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError, Placeholder, leave_out, use
+from finegold.errors import InputError, Placeholder, use
 from finegold.kernels import sort_votes
 from finegold.votes import encoding
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, match, text_of, to_list
@@ -30,17 +30,10 @@ from finegold.votes.hygiene import Finding, Groups
 MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")
 
 
-def missing_words(
-    missing: Sequence[Any] | None, keep_missing: bool, labels: Iterable[Any]
-) -> Sequence[Any] | None:
+def missing_words(missing: Sequence[Any] | None, labels: Iterable[Any]) -> Sequence[Any] | None:
     """Return the words that mean "no vote", or None for the usual ones. A label that the user names
     is none of them.
     """
-    if keep_missing and missing is not None:
-        remedies = [leave_out("missing"), leave_out("keep_missing")]
-        raise InputError("missing and keep_missing contradict each other", remedies=remedies)
-    if keep_missing:
-        return []
     named = fold_words(labels)
     if missing is not None or named.isdisjoint(fold_words(None)):
         return missing

@@ -94,9 +94,9 @@ NO_VOTES_CASES = (
     case("labels of spaces only", long("  ", "cat", "dog", *CLEAN), 8, "left out: 1 row without a label"),
     *(case(f"the label {word}", long(word, "cat", "dog", *CLEAN), 8, "left out: 1 row without a label")
       for word in ("NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "{}")),
-    *(case(f"the label {word}", long(word, "cat", "dog", *CLEAN), 8, f'the labels "{word}" (1) {NO_VOTE}', "--keep-missing")
+    *(case(f"the label {word}", long(word, "cat", "dog", *CLEAN), 8, f'the labels "{word}" (1) {NO_VOTE}', "use --missing ''")
       for word in ("None", "-", "?")),
-    case("None as a class, with --keep-missing", long("None", "cat", "None", *CLEAN), 9, asks="--keep-missing"),
+    case("None as a class, with no word for no vote", long("None", "cat", "None", *CLEAN), 9, asks="--missing="),
     case("another word for no vote, with --missing", long("skip", "cat", "dog", *CLEAN), 8, "left out: 1 row",
          asks="--missing skip"),
     case("--missing in another case", long("SKIP", "cat", "dog", *CLEAN), 8, asks="--missing skip"),

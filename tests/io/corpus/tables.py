@@ -86,12 +86,12 @@ GOOD = (
     _good(
         "wide by option, with ids, texts and row numbers",
         table(_with(_with(_with(WIDE, "text", [f"a text, number {n}" for n in range(12)], 1), "doc", [f"d{n}" for n in range(12)], 1), "", list(range(12)))),
-        36, "text left aside", asks="--wide",
+        36, "text left aside", asks="--layout wide",
     ),
-    _good("wide by option", table(wide_rows(("north", "south"), classes=("yes", "no"))), 24, asks="--wide"),
+    _good("wide by option", table(wide_rows(("north", "south"), classes=("yes", "no"))), 24, asks="--layout wide"),
     _good("wide table in JSON Lines", lines(WIDE), 36, file="votes.jsonl"),
     _good("transposed survey", table(SURVEY), 32),
-    _good("transposed by option", table([["name", *"abcd"], *([f"p{n}", *row] for n, row in enumerate(crowd(4, 8), 1))]), 32, asks="--format transposed"),
+    _good("transposed by option", table([["name", *"abcd"], *([f"p{n}", *row] for n, row in enumerate(crowd(4, 8), 1))]), 32, asks="--layout transposed"),
 )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ NOT_VOTES = (
     _refused("numbers of things", _of(("n_rooms", "n_baths", "n_floors"), (1, 2, 3))),
     _refused("numbered features", _of(("x1", "x2", "x3", "x4"), (0, 1))),
     _refused("columns of a matrix", _of(("col_1", "col_2", "col_3"), (0, 1, 2))),
-    _refused("survey of people with ids", _of(("q1", "q2", "q3", "q4"), (1, 2, 3, 4, 5)), "may be tasks", "--format transposed --annotator id --task q1,q2,q3,q4"),
+    _refused("survey of people with ids", _of(("q1", "q2", "q3", "q4"), (1, 2, 3, 4, 5)), "may be tasks", "--layout transposed --annotator id --task q1,q2,q3,q4"),
     _refused("measurements of flowers", not_votes(("id", "sepal", "petal", "stem"), lambda random: [round(random.random() * 5, 1) for _ in range(3)])),
     _refused("temperatures", _of(("monday", "tuesday", "friday"), tuple(range(15, 30)), 40), "measurements"),
     _refused("scores of raters as measurements", _of(("rater1", "rater2"), tuple(n / 7 for n in range(5)), 30), "measurements"),
@@ -152,8 +152,8 @@ NOT_VOTES = (
     _refused("edges of a graph", table([["source", "target"], ["a", "b"], ["b", "c"], ["c", "a"]]), "there is no task"),
     _refused("a price list", table([["item", "price", "stock"], ["pen", 2, 5], ["cup", 5, 2], ["bag", 9, 1]])),
     _refused("one column", table([["label"], ["cat"], ["dog"]]), "no task and no annotator column"),
-    _refused("a long file as wide", table(LONG), 'the column "worker" names annotators', "try: finegold aggregate votes.csv --method mv -o labels.csv", asks="--wide", pasted=36),
-    _refused("a long file without labels as wide", table(long_rows(("task", "worker", "said"))), 'the column "worker" names annotators', asks="--wide"),
+    _refused("a long file as wide", table(LONG), 'the column "worker" names annotators', "try: finegold aggregate votes.csv --method mv -o labels.csv", asks="--layout wide", pasted=36),
+    _refused("a long file without labels as wide", table(long_rows(("task", "worker", "said"))), 'the column "worker" names annotators', asks="--layout wide"),
     _refused("no header, and not said", table(LONG[1:]), "the first line (t1, w1, ", "try: finegold aggregate votes.csv --method mv -o labels.csv --no-header --task 1 --annotator 2 --label 3", pasted=36),
     _refused("no header, numbers only", table([[1, 7, 0], [1, 8, 1], [2, 7, 1], [2, 8, 1]]), "looks like data", "--no-header --task"),
     _refused("title above the header, and not said", b"Results of May\n\n" + table(LONG), "lines 1 to 2 hold a title, and line 3 the names", "--header-line 3", pasted=36),

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "GROUP",
-    "TABLE",
-    "TRANSPOSED",
     "add_nested_hint",
     "export_named",
     "find_export",
@@ -39,10 +37,6 @@ __all__ = [
 
 # the question that means every one of them
 ALL = "all"
-# the format of a file that is not an export, whatever it looks like
-TABLE = "table"
-# nor is this one: a table with a row per annotator and a column per task
-TRANSPOSED = "transposed"
 # entry points of readers from outside
 GROUP = "finegold.exports"
 # stands for a field that holds a list or an object
@@ -85,7 +79,7 @@ def find_export(
 ) -> Export | None:
     """Return the tool that wrote these files, or None for plain tables."""
     if format is not None:
-        return None if format == TABLE else export_named(format)
+        return export_named(format)
     if may_be_table and all(seen.is_table for seen in sources):
         return None
     exports = [_export_of(seen) for seen in sources]
@@ -112,7 +106,7 @@ def export_named(name: str) -> Export:
         exports: Sequence[Export] = getattr(reader, "EXPORTS", None) or [reader.EXPORT]
         return next(export for export in exports if export.name == name)
     if (export := _outside().get(name)) is None:
-        known = [TABLE, TRANSPOSED, *format_names()]
+        known = format_names()
         raise InputError(
             f'there is no format "{name}"; Finegold knows'
             f" {', '.join(known)}{did_you_mean(name, known)}"
@@ -229,7 +223,7 @@ def _outside() -> dict[str, Export]:
                 raise InputError(
                     f"a format's name has small letters, digits and hyphens only, not {name!r}"
                 )
-            if name in (TABLE, TRANSPOSED, *MARKS):
+            if name in MARKS:
                 raise InputError(f"{name} is a format of Finegold; choose another name")
             if not isinstance(export, Export):
                 raise InputError(f"it must be a finegold.io.exports.base.Export, not {export!r}")

@@ -158,7 +158,7 @@ def _arena(record: Any, options: ExportOptions, seen: Source | None) -> Iterator
             raise DamagedExport(f"expected an object, found {record!r:.40}")
         value = next((record[name] for name in names if record.get(name) not in (None, "")), None)
         if value is None:
-            plain = use("to read the columns as they are", format="table")
+            plain = use("to read the columns as they are", layout="long")
             raise DamagedExport(f"found no {what}", f"add a field {names[0]}", plain)
         return value
 

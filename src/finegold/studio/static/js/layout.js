@@ -21,8 +21,7 @@ const WORDS = {
   columns: () => null,
   normalise: (value) => (value ? "merge them" : "keep them apart"),
   multi: (value) => (value ? "ask about each label" : "take each set as a class"),
-  keep_missing: (value) => (value ? "keep them as classes" : "take them as “no vote”"),
-  missing: (value) => `take ${value} as “no vote”`,
+  missing: (value) => (value.length ? `take ${value} as “no vote”` : "keep them as classes"),
 };
 
 // What a button says that makes these choices of a reading.
