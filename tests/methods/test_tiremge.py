@@ -1,4 +1,4 @@
-"""TiReMGE against its plain twin and numerical gradients."""
+"""TiReMGE: its graph, its gradient, and what it learns."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.methods import tiremge
+from finegold.methods.common import ballots
 from finegold.methods.tiremge import TiReMGE
-from tests.methods.reference import tiremge as twin
 
 
 def first_weights(method, n_classes):
@@ -31,51 +31,39 @@ def some_weights(n_classes, seed=0):
     return tiremge.Weights(*(w + rng.normal(0, 0.1, w.shape) for w in weights))
 
 
-def as_twin(weights):
-    return [*weights[:6], weights.w4.T, weights.b4]
-
-
 @pytest.fixture
 def case():
     votes = sample_votes(n_tasks=40, n_annotators=7)
     reliability = np.random.default_rng(2).random(7)
-    return votes, block_of(votes), reliability
+    return votes, ballots(block_of(votes)), reliability
 
 
-def test_features_and_the_view_of_the_graph_equal_the_twin(case):
-    votes, block, reliability = case
-    graph = twin.Graph(*votes)
-    x = tiremge.features(block, reliability)
-    assert np.allclose(x, twin.features(graph, reliability))
-    near, far, ones = tiremge.network_inputs(block, x)
-    assert np.allclose(near, graph.a1 @ x)
-    assert np.allclose(far, graph.a2 @ (graph.a2 @ x))
-    assert np.allclose(ones, graph.a2 @ np.ones(47))
+def test_what_the_network_reads_are_products_with_normalised_adjacencies(case):
+    (task, annotator, label), votes, r = case
+    A = np.zeros((47, 47))
+    A[task, 40 + annotator] = A[40 + annotator, task] = 1
 
+    def hat(self_loops):
+        root = np.diag(1 / np.sqrt(A.sum(axis=1) + self_loops))
+        return root @ (A + self_loops * np.eye(47)) @ root
 
-def test_one_step_equals_the_twin(case):
-    votes, block, reliability = case
-    weights, graph = some_weights(3), twin.Graph(*votes)
-    x = tiremge.features(block, reliability)
-    loss, r, gradient, e = tiremge.learn(
-        block, weights, tiremge.network_inputs(block, x), reliability
-    )
-    expected_loss, expected_r, expected_gradient, expected_e = twin.step(
-        graph, as_twin(weights), x, reliability
-    )
-    assert loss == pytest.approx(expected_loss)
-    assert np.allclose(r, expected_r)
-    assert np.allclose(e, expected_e)
-    for ours, theirs in zip(as_twin(gradient), expected_gradient, strict=True):
-        assert np.allclose(ours, theirs, atol=1e-12)
+    score = np.zeros((47, 3))
+    np.add.at(score, (task, label), r[annotator])
+    score[40 + annotator, label] = r[annotator]
+    X = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    near, far, ones = tiremge.network_inputs(votes, r)
+    assert np.allclose(near, hat(2) @ X)
+    assert np.allclose(far, hat(1) @ hat(1) @ X)
+    assert np.allclose(ones, hat(1) @ np.ones((47, 1)))
 
 
 @pytest.mark.parametrize("name", tiremge.Weights._fields)
-def test_the_gradient_is_that_of_the_loss(name, case):
-    _, block, reliability = case
+def test_the_gradient_is_that_of_the_loss(name, case, monkeypatch):
+    _, votes, reliability = case
     weights = some_weights(3)
-    inputs = tiremge.network_inputs(block, tiremge.features(block, reliability))
-    gradient = getattr(tiremge.learn(block, weights, inputs, reliability)[2], name)
+    inputs = tiremge.network_inputs(votes, reliability)
+    monkeypatch.setattr(tiremge, "ROWS", 10)
+    gradient = getattr(tiremge.learn(votes, weights, inputs, reliability)[2], name)
     array = getattr(weights, name)
     for entry in np.random.default_rng(4).choice(array.size, min(array.size, 12), replace=False):
         losses = []
@@ -83,34 +71,11 @@ def test_the_gradient_is_that_of_the_loss(name, case):
             moved = array.copy()
             moved.flat[entry] += step
             losses.append(
-                tiremge.learn(block, weights._replace(**{name: moved}), inputs, reliability)[0]
+                tiremge.learn(votes, weights._replace(**{name: moved}), inputs, reliability)[0]
             )
         assert gradient.flat[entry] == pytest.approx(
             (losses[0] - losses[1]) / 2e-6, rel=1e-5, abs=1e-9
         )
-
-
-def test_gradients_of_many_nodes_are_added_in_parts(case, monkeypatch):
-    _, block, reliability = case
-    weights = some_weights(3)
-    inputs = tiremge.network_inputs(block, tiremge.features(block, reliability))
-    whole = tiremge.learn(block, weights, inputs, reliability)[2]
-    monkeypatch.setattr(tiremge, "NODES_PER_BATCH", 10)
-    for one, other in zip(
-        whole, tiremge.learn(block, weights, inputs, reliability)[2], strict=True
-    ):
-        assert np.allclose(one, other, atol=1e-14)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 10])
-def test_the_first_steps_equal_the_twin(n_classes):
-    votes = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    method = TiReMGE(max_iterations=8)
-    result = fit(method, Annotations.from_arrays(*votes), threads=1)
-    scores, r = twin.fit(twin.Graph(*votes), as_twin(first_weights(method, n_classes)), steps=8)
-    assert np.allclose(result.posterior, twin.softmax(scores), atol=1e-8)
-    assert np.allclose(result.learned.statistics["reliability"], r, atol=1e-8)
-    assert result.bound[-1] > result.bound[0]  # the loss falls
 
 
 def test_seeds_differ():

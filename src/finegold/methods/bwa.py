@@ -14,20 +14,19 @@ There is one separate problem for each class k; x_ij = 1 if annotator j votes fo
     z_i = (lambda mu + sum_j w_j x_ij) / (lambda + sum_j w_j),  mu = mean_i z_i
 
 with b_v such that the prior mean of the precision is that of majority vote. The posterior is z,
-normalised.
+normalised, so z_ik = phi_ik size_i with size_i = sum_k z_ik.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
-from finegold.kernels import bwa as kernels
 from finegold.methods.base import POSITIVE, Floats, Method, setting, with_settings
-from finegold.methods.common import start_from_shares
+from finegold.methods.common import Ballots, ballots, start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
@@ -35,6 +34,96 @@ from finegold.votes.annotations import Annotations
 LEAST_SPREAD = 1e-9
 # changes are relative to z + this
 LEAST_Z = 1e-5
+
+
+@with_settings
+class BWA(Method):
+    """A weighted vote: each annotator has a weight per class, which is higher the more they agree
+    with the rest.
+
+    Assumes that an annotator's errors do not depend on the truth. Use it as a fast, deterministic
+    and robust step up from majority vote; it keeps K numbers per annotator, so it needs far fewer
+    votes of each than a confusion matrix does. It costs a few nanoseconds per vote, class and
+    sweep. Each class stops separately, when none of its averages changes by more than `tolerance`,
+    relative to its size.
+
+    Args:
+        tolerance: A class stops when no average of it changes by more than this share of its size.
+        max_iterations: The largest number of sweeps.
+        seed: Has no effect: nothing is drawn at random.
+        a_v: How many votes the prior of an annotator's weight is worth.
+        lam: Weight of the mean of all tasks in the average of each, the paper's lambda.
+
+    Examples:
+        >>> import finegold
+        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+        >>> finegold.aggregate(votes, "bwa").label.tolist()
+        ['x', 'y']
+    """
+
+    name: ClassVar[str] = "bwa"
+
+    a_v: float = setting(15.0, POSITIVE)
+    lam: float = setting(1.0, POSITIVE)
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes
+
+    def start(self, block: Block, restart: int) -> First:
+        start_from_shares(block)
+        block.state["size"] = np.ones(block.n_tasks)
+        x, s = ballots(block), block.posterior
+        votes = x.by_class(np.ones(len(x.y)))
+        d = votes.sum(axis=1, keepdims=True)
+        # sum_i d_i s_ik (1 - s_ik), where s_ik = votes_ik / d_i also for known truths
+        spread = (votes * (1 - votes / d)).sum(axis=0)
+        return First(
+            0.0,
+            s.sum(axis=0),
+            _errors(x, s),
+            block.n_tasks,
+            np.bincount(x.j, minlength=block.n_annotators).astype(float),
+            spread,
+        )
+
+    def begin(self, first: First) -> Parameters:
+        K = len(first.z)
+        b = self.a_v * first.spread / first.votes.sum() * 4 * (1 - 1 / K)
+        w = self._weights(first.votes, b, first.error)
+        mu = first.z / first.tasks
+        return Parameters(first.tasks, first.votes, b, first.z > 0, mu, w, np.ones(K, np.bool_))
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        mu, w, active = parameters.mu, parameters.w, parameters.active
+        x, size = ballots(block), block.state["size"]
+        before = block.posterior * size[:, None]
+        z = self.lam * mu + x.by_class(w[x.j, x.y])
+        z /= self.lam + x.cast() @ w
+        z = np.where(active & (block.gold[:, None] < 0), z, before)
+        move = np.abs(z - before) / (LEAST_Z + z)
+        size[:] = z.sum(axis=1)
+        block.posterior[:] = z / size[:, None]
+        unsettled = np.count_nonzero(move > self.tolerance, axis=0).astype(float)
+        return Statistics(float(move.max()), z.sum(axis=0), _errors(x, z), unsettled)
+
+    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+        w = self._weights(before.votes, before.b, statistics.error)
+        mu = statistics.z / before.tasks
+        return before._replace(mu=mu, w=w, active=statistics.unsettled > 0)
+
+    def converged(self, steps: list[Step]) -> bool:
+        return steps[-1].change <= self.tolerance
+
+    def learned(self, parameters: Parameters) -> Learned:
+        weight = parameters.w[:, parameters.occurs].mean(axis=1)
+        prior = parameters.mu / parameters.mu.sum()
+        return Learned(
+            class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w}
+        )
+
+    def _weights(self, votes: Floats, b: Floats, error: Floats) -> Floats:
+        """[W, K] Return w_jk = (a_v + N_j) / (b_k + error_jk)."""
+        return np.asarray((self.a_v + votes[:, None]) / np.maximum(b + error, LEAST_SPREAD))
 
 
 class Statistics(NamedTuple):
@@ -74,96 +163,6 @@ class Parameters(NamedTuple):
     active: NDArray[np.bool_]
 
 
-@with_settings
-class BWA(Method):
-    """A weighted vote: each annotator has a weight per class, which is higher the more they agree
-    with the rest.
-
-    Assumes that an annotator's errors do not depend on the truth. Use it as a fast, deterministic
-    and robust step up from majority vote; it keeps K numbers per annotator, so it needs far fewer
-    votes of each than a confusion matrix does. It costs a few nanoseconds per vote, class and
-    sweep. Each class stops separately, when none of its averages changes by more than `tolerance`,
-    relative to its size.
-
-    Args:
-        tolerance: A class stops when no average of it changes by more than this share of its size.
-        max_iterations: The largest number of sweeps.
-        seed: Has no effect: nothing is drawn at random.
-        a_v: How many votes the prior of an annotator's weight is worth.
-        lam: Weight of the mean of all tasks in the average of each, the paper's lambda.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "bwa").label.tolist()
-        ['x', 'y']
-    """
-
-    name: ClassVar[str] = "bwa"
-
-    a_v: float = setting(15.0, POSITIVE)
-    lam: float = setting(1.0, POSITIVE)
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 3 * annotations.n_annotators * annotations.n_classes
-
-    def start(self, block: Block, restart: int) -> First:
-        start_from_shares(block)
-        block.state["size"] = np.ones(block.n_tasks)
-        n, K = block.n_annotators, block.n_classes
-        first = First(
-            0.0,
-            block.posterior.sum(axis=0),
-            np.zeros((n, K)),
-            block.n_tasks,
-            votes=np.zeros(n),
-            spread=np.zeros(K),
-        )
-        kernels.errors(block.classes, block.votes, block.posterior, first.error)
-        kernels.spread(block.votes, first.votes, first.spread)
-        return first
-
-    def begin(self, first: First) -> Parameters:
-        K = len(first.z)
-        b = self.a_v * first.spread / first.votes.sum() * 4 * (1 - 1 / K)
-        return self._parameters(
-            first.tasks, first.votes, b, first.z > 0, first.z, first.error, np.ones(K, np.bool_)
-        )
-
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        mu, w, active = parameters[4:]
-        z, error, unsettled = np.zeros_like(mu), np.zeros_like(w), np.zeros_like(mu)
-        model, size = kernels.Model(self.lam, mu, w, active), block.state["size"]
-        change = kernels.sweep(
-            *(block.classes, block.votes, block.gold, model, self.tolerance, LEAST_Z),
-            *(block.posterior, size, (z, error, unsettled)),
-        )
-        return Statistics(change, z, error, unsettled)
-
-    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        return self._parameters(
-            *before[:4], statistics.z, statistics.error, statistics.unsettled > 0
-        )
-
-    def converged(self, steps: list[Step]) -> bool:
-        return steps[-1].change <= self.tolerance
-
-    def learned(self, parameters: Parameters) -> Learned:
-        weight = parameters.w[:, parameters.occurs].mean(axis=1)
-        prior = parameters.mu / parameters.mu.sum()
-        return Learned(
-            class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w}
-        )
-
-    def _parameters(
-        self,
-        tasks: int,
-        votes: Floats,
-        b: Floats,
-        occurs: Any,
-        z: Floats,
-        error: Floats,
-        active: Any,
-    ) -> Parameters:
-        w = (self.a_v + votes[:, None]) / np.maximum(b + error, LEAST_SPREAD)
-        return Parameters(tasks, votes, b, occurs, z / tasks, w, active)
+def _errors(x: Ballots, z: Floats) -> Floats:
+    """[W, K] Return the sum over j's votes of (z_ik - x_ijk)^2 = z_ik^2, and 1 - 2 z_ik more if j voted k."""
+    return np.asarray(x.cast().T @ z**2 + x.by_annotator_and_class(1 - 2 * z[x.i, x.y]))

@@ -18,14 +18,16 @@ from __future__ import annotations
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
-from finegold.kernels import catd as kernels
 from finegold.methods.base import SHARE, Floats, Method, setting, with_settings
-from finegold.methods.common import start_from_shares
+from finegold.methods.common import ballots, set_posterior, start_from_shares
 from finegold.results.data import Learned, Step
+
+Numbers = NDArray[np.uint64]
 
 # an annotator without errors would have infinite weight
 LEAST_ERROR = 1e-9
@@ -39,26 +41,6 @@ PRINTED = np.array(
         *(10.28, 10.98, 11.69, 12.4, 13.12, 13.84, 14.57, 15.31, 16.05, 16.79),
     )
 )
-
-
-class Statistics(NamedTuple):
-    change: float
-    # [K] number of tasks with label k
-    z: Floats
-    # [W] e_j
-    error: Floats
-    # [W] N_j, counted at the start
-    votes: Floats | float = 0.0
-
-
-class Parameters(NamedTuple):
-    iteration: int
-    # [W]
-    c: Floats
-    # [W]
-    q: Floats
-    # [K]
-    shares: Floats
 
 
 @with_settings
@@ -108,9 +90,7 @@ class CATD(Method):
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
-        task_ptr, cell_ptr, _, annotator = block.votes
-        first, end = cell_ptr[task_ptr[[0, -1]]]
-        votes = np.bincount(annotator[first:end], minlength=block.n_annotators)
+        votes = np.bincount(ballots(block).j, minlength=block.n_annotators)
         return self._vote(block, 0, np.ones(block.n_annotators))._replace(votes=votes.astype(float))
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -142,14 +122,58 @@ class CATD(Method):
         """Set labels by weighted vote and count the errors of annotators. Random ties report a
         change of 1.
         """
-        z, error = np.zeros(block.n_classes), np.zeros(block.n_annotators)
-        split, numbers = self.ties == "split", (np.uint64(self.seed % 2**64), np.uint64(iteration))
-        change, lots = kernels.vote(
-            block.classes, block.votes, block.gold, q, split, *numbers, block.posterior, z, error
-        )
-        return Statistics(1.0 if lots else change, z, error)
+        x, K = ballots(block), block.n_classes
+        score = x.by_class(q[x.j])
+        change = set_posterior(block, score / score.sum(axis=1, keepdims=True))
+        wins = score == score.max(axis=1, keepdims=True)
+        n_winners = wins.sum(axis=1)
+        if self.ties == "random":
+            chosen = _draw(self.seed, iteration, block.votes.task_ptr[:-1], n_winners)
+            wins &= wins.cumsum(axis=1) == chosen[:, None] + 1
+        z = wins / wins.sum(axis=1, keepdims=True)
+        is_known = block.gold >= 0
+        z[is_known] = np.eye(K)[block.gold[is_known]]
+        if self.ties == "random" and (n_winners > 1)[~is_known].any():
+            change = 1.0
+        return Statistics(change, z.sum(axis=0), x.by_annotator(1 - z[x.i, x.y]))
+
+
+class Statistics(NamedTuple):
+    change: float
+    # [K] number of tasks with label k
+    z: Floats
+    # [W] e_j
+    error: Floats
+    # [W] N_j, counted at the start
+    votes: Floats | float = 0.0
+
+
+class Parameters(NamedTuple):
+    iteration: int
+    # [W]
+    c: Floats
+    # [W]
+    q: Floats
+    # [K]
+    shares: Floats
 
 
 def _parameters(iteration: int, c: Floats, statistics: Statistics) -> Parameters:
     q = c / (statistics.error + LEAST_ERROR)
     return Parameters(iteration, c, q / q.sum(), statistics.z / statistics.z.sum())
+
+
+def _draw(seed: int, iteration: int, task: Numbers, n: NDArray[np.int64]) -> Numbers:
+    """[T] Return random numbers below n that depend on seed, iteration and task, not on blocks or threads."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    with np.errstate(over="ignore"):
+        key = _mix(np.array([seed % 2**64], np.uint64) + golden)
+        key = _mix(key + np.uint64(iteration) * golden)
+        return _mix(key + task * golden) % n.astype(np.uint64)
+
+
+def _mix(x: Numbers) -> Numbers:
+    """Hash integers with the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

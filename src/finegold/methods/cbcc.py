@@ -12,10 +12,19 @@ Problem Solved? PVLDB 10 (5), 2017, which the PTBCC paper compares.
     tau ~ Dirichlet(1), z_i ~ tau   truth of task i
     y_ij ~ softmax(s_{j, z_i})      the vote
 
-Inference is variational message passing: r_jm = q(c_j = m), U_mk = E u_mk, q(s_jk) = N(m_jk, V_jk),
-phi_i = q(z_i), with the softmax bounded as in `kernels.cbcc`. The messages of the votes depend on
-the current scores, and an undamped step can overshoot and permute classes, so the messages are
-updated in five damped repeats.
+Inference is variational message passing: q(z_i) = phi_i, q(c_j = m) = r_jm, q(s_jk) = N(m_jk, V_jk),
+q(u_mk) = N(U_mk, VU_mk), q(rho) = Dirichlet(gamma), and v_jk = softmax(s_jk). The softmax has the
+bound of Knowles and Minka (2011), which touches at a ~ softmax(m + (1/2 - a) diag V):
+
+    E log v_l ~ m_l - sum_l a_l^2 V_ll / 2 - log sum_l exp(m_l + (1 - 2 a_l) V_ll / 2)
+
+so that the votes n_jk, N in sum, send s_jk a message with the precision and linear term
+
+    Lam_ll = N a_l (1 - a_l),  Lam_lr = -N a_l a_r (a_l + a_r),  h = n - N a + Lam m
+
+and the community of an annotator, w I around U_m mixed by r_m, a prior with precision P and linear
+term b. The messages of the votes depend on the current scores, and an undamped step can overshoot
+and permute classes, so the messages are updated in five damped repeats.
 """
 
 from __future__ import annotations
@@ -24,12 +33,10 @@ from contextlib import suppress
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, logsumexp
 
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
-from finegold.kernels import cbcc as kernels
-from finegold.kernels.cbcc import message, scratch, tangent
 from finegold.methods.base import (
     COUNT,
     POSITIVE,
@@ -45,57 +52,17 @@ from finegold.methods.common import (
     Dirichlets,
     dirichlets,
     mean,
+    softmax,
     start_from_shares,
     sweep_confusion,
 )
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
-# that the kernels process at a time
-MAX_ANNOTATORS_PER_GROUP = 64
-# the share of old values that is kept: the last change allowed
+# of the prior: the share of old values that is kept: the last change allowed
 DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}
-# groups of annotators have a multiple of this size
-GROUP_SIZE_MULTIPLE = 8
-
-
-class Communities(NamedTuple):
-    # [K, K] prior of their scores: mean
-    m0: Floats
-    # [K, K, K] and inverse covariance
-    precision: Floats
-    # [M] Dirichlet counts of rho
-    gamma: Floats
-    # [M, K, K]
-    U: Floats
-
-
-class Annotators(NamedTuple):
-    """Arrays in groups of X annotators: [G, K, ..., X]. The last group is padded."""
-
-    # [G, M, X]
-    r: Floats
-    # [G, K, K, K, X] messages of the votes: precision
-    Lam: Floats
-    # [G, K, K, X] and linear term
-    h: Floats
-    # [G, K, K, K, X] prior of the scores: precision
-    P: Floats
-    # [G, K, K, X] and linear term
-    b: Floats
-    # [G, K, K, X] posterior mean of the scores
-    m: Floats
-    # [G, K, K, X] point at which the bound of the softmax is tight: about E softmax(s_jk)
-    a: Floats
-
-
-class Parameters(NamedTuple):
-    # nu
-    tau: Dirichlets
-    # [W, L, K]
-    log_v: Floats
-    communities: Communities
-    annotators: Annotators
+# of the messages: the share of old values that a repeat keeps
+KEEP = 0.5
 
 
 @with_settings
@@ -151,68 +118,140 @@ class CBCC(Method):
         # first iteration, and communities of equal size must share them until votes distinguish the
         # communities, not until rounding does.
         W, _, K = statistics.n.shape
-        r = np.eye(self.n_communities)[
-            np.random.default_rng(self.seed).integers(self.n_communities, size=W)
-        ]
+        M = self.n_communities
+        r = np.eye(M)[np.random.default_rng(self.seed).integers(M, size=W)]
         m0, V0 = community_prior(K, self.quality)
         gamma = self.community_strength + r.sum(axis=0)
-        communities = Communities(m0, _inverse(V0), gamma, np.tile(m0, (self.n_communities, 1, 1)))
-        vectors = np.zeros_like(_group(statistics.n))
-        groups, _, _, X = vectors.shape
-        matrices, a = np.zeros((groups, K, K, K, X)), np.full_like(vectors, 1 / K)
-        annotators = Annotators(_group(r), matrices, vectors, matrices, vectors, vectors, a)
-        pulled = r.sum(axis=0)[:, None, None] * m0
-        return self._parameters(W, np.ones(K), communities, annotators, pulled)
+        communities = Communities(m0, inverse(V0), gamma, np.tile(m0, (M, 1, 1)))
+        none, nothing = np.zeros((W, K, K)), np.zeros((W, K, K, K))
+        annotators = Annotators(r, nothing, none, nothing, none, none, np.full((W, K, K), 1 / K))
+        pull = r.sum(axis=0)[:, None, None] * m0
+        return self._parameters(np.ones(K), communities, annotators, pull)
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Update the messages of the votes, then the communities, memberships and scores."""
-        old = before.annotators
-        new = old._replace(
-            m=old.m.copy(), a=old.a.copy(), Lam=np.zeros_like(old.Lam), h=np.zeros_like(old.h)
-        )
-        n = _group(statistics.n.transpose(0, 2, 1))
-        buffers = scratch(new.r.shape[2])
-        kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, buffers)
-        pulled = np.zeros_like(before.communities.U)
-        kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, buffers)
-        return self._parameters(
-            len(statistics.n), 1 + statistics.tau, before.communities, new, pulled
-        )
+        n = statistics.n.transpose(0, 2, 1)
+        r, _, _, P, b, m, a = before.annotators
+        Lam, h = message(n, m, a)
+        for _ in range(self.repeats):
+            V = inverse(P + Lam)
+            m = times(V, b + h)
+            a = tangent(m, V, a)
+            new_Lam, new_h = message(n, m, a)
+            Lam, h = KEEP * Lam + (1 - KEEP) * new_Lam, KEEP * h + (1 - KEEP) * new_h
+        S = self._scores(before.communities.U, Lam, h)
+        pull = np.einsum("jm,jmki->mki", r, S)
+        annotators = Annotators(r, Lam, h, P, b, m, a)
+        return self._parameters(1 + statistics.tau, before.communities, annotators, pull)
 
     def learned(self, parameters: Parameters) -> Learned:
-        W, scores = len(parameters.log_v), parameters.communities.U
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
         statistics = {
-            "communities": _ungroup(parameters.annotators.r, W),
-            "community_confusion": mean(weights),
+            "communities": parameters.annotators.r,
+            "community_confusion": softmax(parameters.communities.U),
         }
-        confusion = _ungroup(parameters.annotators.a, W)
-        return Learned(
-            class_prior=mean(parameters.tau.counts), confusion=confusion, statistics=statistics
-        )
+        prior, confusion = mean(parameters.tau.counts), parameters.annotators.a
+        return Learned(class_prior=prior, confusion=confusion, statistics=statistics)
+
+    def _scores(self, U: Floats, Lam: Floats, h: Floats) -> Floats:
+        """[W, M, K, K] Return S = (w I + Lam)^-1 (w U_m + h): the scores of j if a member of m."""
+        Vc = inverse(self.w * np.eye(U.shape[-1]) + Lam)
+        return times(Vc[:, None], self.w * U + h[:, None])
 
     def _parameters(
-        self, W: int, nu: Floats, communities: Communities, annotators: Annotators, pulled: Floats
+        self, nu: Floats, communities: Communities, annotators: Annotators, pull: Floats
     ) -> Parameters:
-        m0, precision, gamma, _ = communities
-        # expected number of annotators in each community
-        size = annotators.r.sum(axis=(0, 2))
-        # [M, K, K, K]
-        VU = _inverse(precision + self.w * size[:, None, None, None] * np.eye(len(m0)))
-        U = np.einsum("mkij,mkj->mki", VU, np.einsum("kij,kj->ki", precision, m0) + self.w * pulled)
-        spread = np.trace(VU, axis1=2, axis2=3).sum(axis=1)
-        log_rho = digamma(gamma) - digamma(gamma.sum()) - 0.5 * self.w * spread
-        r, Lam, h, P, b, m, a = annotators
-        r, P, b, m, log_v = map(np.empty_like, (r, P, b, m, h))
-        new = Annotators(r, Lam, h, P, b, m, a.copy())
-        kernels.assign(self.w, log_rho, U, Lam, h, r, P, b, m, new.a, log_v, scratch(r.shape[2]))
-        members = _ungroup(r, W)
-        communities = Communities(m0, precision, self.community_strength + members.sum(axis=0), U)
-        by_vote = np.ascontiguousarray(_ungroup(log_v, W).transpose(0, 2, 1))
-        return Parameters(dirichlets(nu), by_vote, communities, new._replace(r=_group(members)))
+        """Update communities from pull_mk = sum_j r_jm S_jmk, then memberships and scores."""
+        w, (m0, P0, gamma, _), (r, Lam, h, _, _, _, a) = self.w, communities, annotators
+        identity = np.eye(len(m0))
+        VU = inverse(P0 + w * r.sum(axis=0)[:, None, None, None] * identity)
+        U = times(VU, times(P0, m0) + w * pull)
+
+        # memberships: how well S fits community and votes
+        S = self._scores(U, Lam, h)
+        fit = -w / 2 * (S - U) ** 2 + (h[:, None] - times(Lam[:, None], S) / 2) * S
+        log_rho = digamma(gamma) - digamma(gamma.sum())
+        certainty = -w / 2 * np.trace(VU, axis1=2, axis2=3).sum(axis=1)
+        r = softmax(log_rho + certainty + fit.sum(axis=(2, 3)))
+
+        # one Gaussian (P^-1 b, P^-1) for the mixture of communities, then scores given the votes
+        mb = np.einsum("jm,mki->jki", r, U)
+        off = U - mb[:, None]
+        P = inverse(identity / w + np.einsum("jm,jmki,jmkl->jkil", r, off, off, optimize=True))
+        b = times(P, mb)
+        V = inverse(P + Lam)
+        m = times(V, b + h)
+        a = tangent(m, V, a)
+        log_v = np.ascontiguousarray(expected_log(m, V, a).transpose(0, 2, 1))
+        communities = Communities(m0, P0, self.community_strength + r.sum(axis=0), U)
+        return Parameters(dirichlets(nu), log_v, communities, Annotators(r, Lam, h, P, b, m, a))
+
+
+class Communities(NamedTuple):
+    # [K, K] prior of their scores: mean
+    m0: Floats
+    # [K, K, K] and inverse covariance
+    P0: Floats
+    # [M] Dirichlet counts of rho
+    gamma: Floats
+    # [M, K, K]
+    U: Floats
+
+
+class Annotators(NamedTuple):
+    # [W, M]
+    r: Floats
+    # [W, K, K, K] messages of the votes: precision
+    Lam: Floats
+    # [W, K, K] and linear term
+    h: Floats
+    # [W, K, K, K] prior of the scores: precision
+    P: Floats
+    # [W, K, K] and linear term
+    b: Floats
+    # [W, K, K] posterior mean of the scores
+    m: Floats
+    # [W, K, K] point at which the bound of the softmax is tight: about E softmax(s_jk)
+    a: Floats
+
+
+class Parameters(NamedTuple):
+    # nu
+    tau: Dirichlets
+    # [W, L, K]
+    log_v: Floats
+    communities: Communities
+    annotators: Annotators
+
+
+def inverse(A: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(A), dtype=np.float64)
+
+
+def times(A: Floats, x: Floats) -> Floats:
+    return np.asarray((A @ x[..., None])[..., 0])
+
+
+def tangent(m: Floats, V: Floats, a: Floats) -> Floats:
+    """Take one step towards the tightest bound."""
+    return softmax(m + (0.5 - a) * np.diagonal(V, axis1=-2, axis2=-1))
+
+
+def message(n: Floats, m: Floats, a: Floats) -> tuple[Floats, Floats]:
+    """Return the precision Lam and the linear term h that votes n send to scores with mean m."""
+    N, k = n.sum(axis=-1, keepdims=True), np.arange(n.shape[-1])
+    row, column = a[..., :, None], a[..., None, :]
+    Lam = -N[..., None] * row * column * (row + column)
+    Lam[..., k, k] = N * a * (1 - a)
+    return Lam, n - N * a + times(Lam, m)
+
+
+def expected_log(m: Floats, V: Floats, a: Floats) -> Floats:
+    variance = np.diagonal(V, axis1=-2, axis2=-1)
+    norm = logsumexp(m + (0.5 - a) * variance, axis=-1, keepdims=True)
+    return np.asarray(m - norm - (a**2 * variance).sum(axis=-1, keepdims=True) / 2)
 
 
 def community_prior(
@@ -230,7 +269,7 @@ def community_prior(
             if change < tolerance and V.diagonal().min() > 0:
                 # k has what 0 had
                 orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]
-                return np.array([m[order, 0] for order in orders]), np.array(
+                return np.array([m[order] for order in orders]), np.array(
                     [V[np.ix_(o, o)] for o in orders]
                 )
     raise InputError(
@@ -242,38 +281,21 @@ def community_prior(
 def _prior_scores(
     K: int, quality: float, iterations: int, keep: float
 ) -> tuple[Floats, Floats, float]:
-    """Return the mean [K, 1] and covariance [K, K] of the scores if the first class is true, and
-    the last change.
+    """Return the mean [K] and covariance [K, K] of the scores if the first class is true, and the
+    last change.
     """
-    identity = np.eye(K)
-    n, room, change = np.zeros((K, 1)), scratch(1), np.inf
-    n[0] = max(quality / (1 - quality) * (K - 1) - 1, 0.0)
-    mu, m, h, a = np.zeros((K, 1)), np.zeros((K, 1)), np.zeros((K, 1)), np.full((K, 1), 1 / K)
-    T, V, Lam = identity.copy(), identity.copy(), np.zeros((K, K, 1))
+    identity, change = np.eye(K), np.inf
+    n = max(quality / (1 - quality) * (K - 1) - 1, 0.0) * identity[0]
+    mu, m, h, a = np.zeros(K), np.zeros(K), np.zeros(K), np.full(K, 1 / K)
+    T, V, Lam = identity, identity, np.zeros((K, K))
     for _ in range(iterations):
-        tangent(m, V[:, :, None], a, room)
-        message(n, m, a, keep, Lam, h, room)
-        V, before = _inverse(T + Lam[:, :, 0]), m
+        a = tangent(m, V, a)
+        new_Lam, new_h = message(n, m, a)
+        Lam, h = keep * Lam + (1 - keep) * new_Lam, keep * h + (1 - keep) * new_h
+        V, before = inverse(T + Lam), m
         m = V @ (T @ mu + h)
-        mu_spread = _inverse(identity + T)
-        mu = mu_spread @ T @ m
-        T = 1.5 * _inverse(identity + 0.5 * (V + mu_spread + (m - mu) @ (m - mu).T))
+        Vmu = inverse(identity + T)
+        mu = Vmu @ T @ m
+        T = 1.5 * inverse(identity + 0.5 * (V + Vmu + np.outer(m - mu, m - mu)))
         change = float(np.abs(m - before).max())
     return m, V, change
-
-
-def _inverse(matrices: Floats) -> Floats:
-    return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
-
-
-def _group(values: Floats) -> Floats:
-    """Convert [W, ...] to [G, ..., X], padded with zeros."""
-    W = len(values)
-    X = min(MAX_ANNOTATORS_PER_GROUP, -(-W // GROUP_SIZE_MULTIPLE) * GROUP_SIZE_MULTIPLE)
-    padded = np.zeros((-(-W // X) * X, *values.shape[1:]))
-    padded[:W] = values
-    return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, X, *values.shape[1:]), 1, -1))
-
-
-def _ungroup(values: Floats, W: int) -> Floats:
-    return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:W])

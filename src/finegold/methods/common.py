@@ -1,22 +1,108 @@
-"""What several methods share: first posteriors, sweeps with a confusion matrix per annotator,
-Dirichlets.
+"""What several methods share: the votes as arrays, first posteriors, sweeps with a confusion matrix
+per annotator, Dirichlets.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
 from finegold.kernels import confusion, votes
-from finegold.kernels.numerics import expected_logs
 from finegold.methods.base import Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Integers = NDArray[np.int64]
+# its logarithm is finite
+LEAST_PROBABILITY = 1e-300
+
+
+class Ballots(NamedTuple):
+    """The votes of a block, sorted by task: annotator j[n] gave task i[n] the class y[n]."""
+
+    i: Integers
+    j: Integers
+    y: Integers
+    # [T + 1] first vote of each task
+    first: Integers
+    n_annotators: int
+    n_classes: int
+
+    def by_class(self, weight: Floats) -> Floats:
+        """[T, K] Return the sum of the weights of the votes on each task for each class."""
+        at, shape = self.i * self.n_classes + self.y, (len(self.first) - 1, self.n_classes)
+        return _sums(at, weight, shape[0] * shape[1]).reshape(shape)
+
+    def by_annotator(self, weight: Floats) -> Floats:
+        """[W] Return the sum of the weights of each annotator's votes."""
+        return _sums(self.j, weight, self.n_annotators)
+
+    def by_annotator_and_class(self, weight: Floats) -> Floats:
+        """[W, K] Return the sum of the weights of each annotator's votes for each class."""
+        at, shape = self.j * self.n_classes + self.y, (self.n_annotators, self.n_classes)
+        return _sums(at, weight, shape[0] * shape[1]).reshape(shape)
+
+    def by_task(self, weight: Floats) -> Floats:
+        """[T] Return the sum of the weights of the votes on each task."""
+        return _sums(self.i, weight, len(self.first) - 1)
+
+    def cast(self) -> csr_array:
+        """[T, W] Return the number of votes of each annotator on each task, as a sparse matrix."""
+        return self._matrix(self.j, self.n_annotators)
+
+    def confusing(self) -> csr_array:
+        """[T, W K] Return the number of votes on each task of annotator j for class l, in column j K + l."""
+        return self._matrix(self.j * self.n_classes + self.y, self.n_annotators * self.n_classes)
+
+    def _matrix(self, column: Integers, width: int) -> csr_array:
+        from scipy.sparse import csr_array
+
+        shape = (len(self.first) - 1, width)
+        return csr_array((np.ones(len(column)), column, self.first), shape=shape)
+
+
+def ballots(block: Block) -> Ballots:
+    first, row = votes.vote_rows(block.n_classes, block.votes)
+    j, label = np.divmod(row.astype(np.int64), block.n_classes)
+    ends = first.astype(np.int64)
+    i = np.repeat(np.arange(block.n_tasks), np.diff(ends))
+    return Ballots(i, j, label, ends, block.n_annotators, block.n_classes)
+
+
+def _sums(at: Integers, weight: Floats, n: int) -> Floats:
+    return np.bincount(at, weight, n).astype(np.float64, copy=False)
+
+
+def sum_rows(at: Integers, values: Floats, n: int) -> Floats:
+    """[n, K] Return the sum of the rows of values that have the same place."""
+    from scipy.sparse import csc_array
+
+    shape = (n, len(at))
+    return np.asarray(csc_array((np.ones(len(at)), at, np.arange(len(at) + 1)), shape) @ values)
 
 
 def start_from_shares(block: Block) -> None:
     """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
     votes.vote_shares(block.votes, block.gold, block.posterior)
+
+
+def softmax(score: Floats) -> Floats:
+    """Return exp(score), normalised to sum to one along the last axis."""
+    p = np.exp(score - score.max(axis=-1, keepdims=True))
+    p /= p.sum(axis=-1, keepdims=True)
+    return np.asarray(p)
+
+
+def set_posterior(block: Block, phi: Floats) -> float:
+    """Replace the posterior of the tasks without a known truth; return its largest change."""
+    phi = np.where(block.gold[:, None] < 0, phi, block.posterior)
+    change = float(np.abs(phi - block.posterior).max(initial=0.0))
+    block.posterior[:] = phi
+    return change
 
 
 class ConfusionSums(NamedTuple):
@@ -58,10 +144,11 @@ class Dirichlets(NamedTuple):
 
 
 def dirichlets(counts: Floats) -> Dirichlets:
-    rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
-    logs = np.empty_like(rows)
-    log_beta = expected_logs(rows, logs)
-    return Dirichlets(counts, logs.reshape(counts.shape), log_beta)
+    from scipy.special import digamma, gammaln
+
+    total = counts.sum(axis=-1, keepdims=True)
+    logs = digamma(counts) - digamma(total)
+    return Dirichlets(counts, logs, float(gammaln(counts).sum() - gammaln(total).sum()))
 
 
 def mean(counts: Floats) -> Floats:

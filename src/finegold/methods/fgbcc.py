@@ -10,8 +10,14 @@ into Annotator Prototype Learning for Multi-Class Annotation Aggregation. AAAI 2
 
 Variational Bayes with q(z_i) = phi_i, q(tau) = Dirichlet(gam) and q(s_jkl) = Normal(lam_jkl,
 eta_jkl), the softmax bounded through zeta_jk = sum_l exp(lam_jkl + eta_jkl / 2). After each
-iteration q(s) is the prior of the next: mu <- lam, sig <- eta. Scores are stored as [W, L, K]: the
-axis of votes before that of truths, as the kernel reads.
+iteration q(s) is the prior of the next: mu <- lam, sig <- eta. With the expected votes n_jkl and
+N_jk = sum_l n_jkl,
+
+    lam maximises  F = sum n lam - N / zeta exp(lam + eta / 2) - (lam - mu)^2 / (2 sig)
+    eta solves     -N / zeta exp(lam + eta / 2) / 2 - 1 / (2 sig) + 1 / (2 eta) = 0
+    phi_ik proportional to exp(E log tau_k + sum_j (lam_jkl - log zeta_jk) for the votes l = y_ij)
+
+Scores are stored as [W, L, K]: the axis of votes before that of truths, as the sweep reads.
 """
 
 from __future__ import annotations
@@ -19,16 +25,16 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.optimize import minimize
 
 from finegold.engines.blocks import Block
-from finegold.kernels import fgbcc
 from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
     dirichlets,
     mean,
+    softmax,
     start_confusion,
     sweep_confusion,
 )
@@ -37,25 +43,12 @@ from finegold.votes.annotations import Annotations
 
 # for classes without votes: digamma needs positive counts
 LEAST_COUNT = 1e-9
-# of the derivative, for the variances
-NEWTON_TOLERANCE = 1e-5
-
-
-class Parameters(NamedTuple):
-    # [K] prior of tau
-    alpha: Floats
-    # gam [K]
-    tau: Dirichlets
-    # [W, L, K]
-    lam: Floats
-    # [W, L, K]
-    eta: Floats
-    # [W, L, K] E log v
-    log_v: Floats
-    # [W, L, K] the expected votes that lam and eta were found from
-    n: Floats
-    # sum (lam - mu)^2 / (2 eta)
-    drift: float
+# Newton's method ends: for the variances at this derivative, for the means at this relative step
+NEWTON_SLOPE, NEWTON_STEP = 1e-5, 1e-14
+# two or three are typical
+MAX_NEWTON_STEPS = 100
+# exp of it is still finite
+LARGEST_EXPONENT = 700.0
 
 
 @with_settings
@@ -116,20 +109,26 @@ class FGBCC(Method):
         self, statistics: ConfusionSums, alpha: Floats, mu: Floats, sig: Floats
     ) -> Parameters:
         """Update q(tau) and q(s) given phi; the search starts at mu and sig, the previous q(s)."""
-        n, lam, eta = statistics.n, np.empty_like(mu), sig.copy()
-        # N_jk
-        votes = n.sum(axis=1, keepdims=True)
-        rate = votes / _zeta(mu, sig) * np.exp(sig / 2)
-        search = (n.ravel(), rate.ravel(), mu.ravel(), sig.ravel())
-        if self.exact:
-            fgbcc.solve_means(*search, lam.ravel())
-        else:
-            # one early-stopped run of L-BFGS-B over all entries
-            fgbcc.search_means(*search, self.lbfgs_tolerance, self.lbfgs_iterations, lam.ravel())
-        rate = votes / _zeta(lam, sig) * np.exp(lam)
-        fgbcc.solve_variances(rate.ravel(), sig.ravel(), NEWTON_TOLERANCE, eta.ravel())
+        n, N = statistics.n, statistics.n.sum(axis=1, keepdims=True)
+        rate = N / _zeta(mu, sig) * np.exp(sig / 2)
+        lam = solve_means(n, rate, mu, sig) if self.exact else self._search_means(n, rate, mu, sig)
+        eta = solve_variances(N / _zeta(lam, sig) * np.exp(lam), sig)
         log_v, drift = lam - np.log(_zeta(lam, eta)), float(np.sum((lam - mu) ** 2 / (2 * eta)))
         return Parameters(alpha, dirichlets(alpha + statistics.tau), lam, eta, log_v, n, drift)
+
+    def _search_means(self, n: Floats, rate: Floats, mu: Floats, sig: Floats) -> Floats:
+        """Run L-BFGS-B once for all entries of lam; it stops before the optimum, as in the paper."""
+
+        def loss(flat: Floats) -> tuple[float, Floats]:
+            lam = flat.reshape(mu.shape)
+            away, expected = lam - mu, rate * np.exp(np.minimum(lam, LARGEST_EXPONENT))
+            f = np.sum(expected - n * lam + away**2 / (2 * sig))
+            return float(f), (expected - n + away / sig).ravel()
+
+        options = {"maxiter": self.lbfgs_iterations, "ftol": self.lbfgs_tolerance}
+        options["gtol"] = self.lbfgs_tolerance
+        best = minimize(loss, mu.ravel(), jac=True, method="L-BFGS-B", options=options)
+        return np.asarray(best.x).reshape(mu.shape)
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
@@ -147,8 +146,25 @@ class FGBCC(Method):
         return abs(new - old) <= self.tolerance * abs(old)
 
     def learned(self, parameters: Parameters) -> Learned:
-        v = softmax(parameters.lam, axis=1).transpose(0, 2, 1)
+        v = softmax(parameters.lam.transpose(0, 2, 1))
         return Learned(class_prior=mean(parameters.tau.counts), confusion=np.ascontiguousarray(v))
+
+
+class Parameters(NamedTuple):
+    # [K] prior of tau
+    alpha: Floats
+    # gam [K]
+    tau: Dirichlets
+    # [W, L, K]
+    lam: Floats
+    # [W, L, K]
+    eta: Floats
+    # [W, L, K] E log v
+    log_v: Floats
+    # [W, L, K] the expected votes that lam and eta were found from
+    n: Floats
+    # sum (lam - mu)^2 / (2 eta)
+    drift: float
 
 
 def first_scores(statistics: ConfusionSums) -> tuple[Floats, Floats]:
@@ -173,3 +189,38 @@ def first_scores(statistics: ConfusionSums) -> tuple[Floats, Floats]:
 def _zeta(lam: Floats, eta: Floats) -> Floats:
     """[W, 1, K]"""
     return np.asarray(np.exp(lam + eta / 2).sum(axis=1, keepdims=True))
+
+
+def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats) -> Floats:
+    """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu."""
+    # The left side is concave and decreasing: after one step lam is above the root, and then
+    # decreases towards it. If the root is above mu, then rate exp(lam) < n there, which bounds the
+    # first step.
+    lam = mu.copy()
+    with np.errstate(divide="ignore"):
+        highest = np.log(np.divide(n, rate, out=np.zeros_like(n), where=rate > 0))
+    for _ in range(MAX_NEWTON_STEPS):
+        expected = rate * np.exp(np.minimum(lam, LARGEST_EXPONENT))
+        step = (n - expected - (lam - mu) / sig) / (expected + 1 / sig)
+        step = np.where(step > 1, np.minimum(step, np.maximum(highest - lam, 0)), step)
+        lam += step
+        if (np.abs(step) <= NEWTON_STEP * (1 + np.abs(lam))).all():
+            break
+    return lam
+
+
+def solve_variances(rate: Floats, sig: Floats) -> Floats:
+    """Solve -rate exp(eta / 2) / 2 - 1 / (2 sig) + 1 / (2 eta) = 0 for every entry, by Newton's method
+    in log eta, from sig.
+    """
+    # Here the rate is (N_jk / zeta_jk) exp(lam).
+    eta = sig.copy()
+    for _ in range(MAX_NEWTON_STEPS):
+        push = rate * np.exp(np.minimum(eta / 2, LARGEST_EXPONENT))
+        slope = (1 / eta - push - 1 / sig) / 2
+        moving = np.abs(slope) > NEWTON_SLOPE
+        if not moving.any():
+            break
+        curve = -push / 4 - 1 / (2 * eta**2)
+        eta = np.where(moving, eta * np.exp(-slope / (slope + curve * eta)), eta)
+    return eta

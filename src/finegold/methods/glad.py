@@ -6,8 +6,13 @@ as in Yudian Zheng, Guoliang Li, Yuanbing Li, Caihua Shan, Reynold Cheng: Truth 
 Crowdsourcing: Is the Problem Solved? VLDB 2017.
 
     z_i ~ uniform                                  truth of task i
-    P(y_ij = z_i) = sigma(alpha_j exp(beta_i))     ability alpha_j of annotator j, difficulty
-    exp(-beta_i) all wrong classes are equally probable
+    P(y_ij = z_i) = sigma(x_ij)                    the vote; all wrong classes are equally probable
+    x_ij = alpha_j exp(beta_i)                     ability alpha_j, difficulty exp(-beta_i)
+
+    E:  phi_ik proportional to exp(sum over the votes for k of (x_ij + log(K - 1)))
+    Q = sum_ij P_ij log sigma(x_ij) + (1 - P_ij) (log(1 - sigma(x_ij)) - log(K - 1)),  P_ij = phi_{i, y_ij}
+    dQ/dalpha_j = sum_i (P_ij - sigma(x_ij)) exp(beta_i)
+    dQ/dbeta_i  = sum_j (P_ij - sigma(x_ij)) x_ij
 
 With priors N(1, 1) of alpha and beta, L-BFGS maximises their log posterior, in which the truths are
 summed out. Its gradient is that of the expected log-likelihood Q at the posteriors phi of the
@@ -27,66 +32,22 @@ from numpy.typing import NDArray
 
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
-from finegold.kernels import glad as kernels
 from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
-from finegold.methods.common import start_from_shares
+from finegold.methods.common import (
+    LEAST_PROBABILITY,
+    Ballots,
+    ballots,
+    set_posterior,
+    softmax,
+    start_from_shares,
+)
 from finegold.results.data import Learned, Step
 
 # exp(beta) times any ability stays finite
 LARGEST_BETA = 500.0
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-# its logarithm is finite
-LEAST_PROBABILITY = 1e-300
 # L-BFGS stops by the gradient only
 UNTIL_FLAT = {"ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}
-
-
-class Statistics(NamedTuple):
-    change: float
-    # [K] sum of the posteriors
-    tau: Floats
-
-
-class Slope(NamedTuple):
-    """The votes' part of Q and its gradient. Summing over blocks adds arrays and concatenates
-    tuples.
-    """
-
-    q: float
-    # [W]
-    alpha: Floats
-    beta: tuple[Floats, ...]
-
-
-class First(NamedTuple):
-    """Sums of the first pass: those of the E step, those of a Slope, and the votes on tasks with a
-    known truth.
-    """
-
-    change: float
-    tau: Floats
-    q: float
-    alpha: Floats
-    beta: tuple[Floats, ...]
-    # [W]
-    on_gold: Floats
-
-
-class Parameters(NamedTuple):
-    # [W]
-    alpha: Floats
-    # [T]
-    beta: Floats
-    # of each block
-    first_task: NDArray[np.int64]
-    # [K]
-    tau: Floats
-    # [W] the least ability that is allowed
-    lowest: Floats
-    # Q after the M step; with priors, the log posterior
-    q: float
-    # whether Q has converged
-    has_converged: bool = False
 
 
 @with_settings
@@ -136,17 +97,13 @@ class GLAD(Method):
     def start(self, block: Block, restart: int) -> First:
         """Run the E step with alpha = beta = 1."""
         start_from_shares(block)
-        alpha, beta = np.ones(block.n_annotators), np.ones(block.n_tasks)
-        block.state["difficulty"] = 1.0 / _scale(beta)
-        change, tau = _posteriors(block, block.posterior, alpha, beta)
-        q, alpha_gradient, beta_gradient = _slope(block, block.posterior, alpha, beta)
-        # of the votes of each task
-        ends = block.votes.cell_ptr[block.votes.task_ptr].astype(np.int64)
-        voters = block.votes.annotator[ends[0] : ends[-1]][
-            np.repeat(block.gold >= 0, np.diff(ends))
-        ]
-        on_gold = np.bincount(voters, minlength=block.n_annotators).astype(float)
-        return First(change, tau, q, alpha_gradient, beta_gradient, on_gold)
+        votes, beta = ballots(block), np.ones(block.n_tasks)
+        block.state["difficulty"] = 1 / _scale(beta)
+        x = _certainty(votes, np.ones(block.n_annotators), beta)
+        change = set_posterior(block, _posteriors(block, votes, x))
+        q, of_alpha, of_beta = _slope(block, votes, x, block.posterior, beta)
+        on_gold = votes.by_annotator((block.gold >= 0)[votes.i].astype(float))
+        return First(change, block.class_sums(), q, of_alpha, of_beta, on_gold)
 
     def begin(self, first: First) -> Parameters:
         *first_task, n_tasks = accumulate((len(tasks) for tasks in first.beta), initial=0)
@@ -160,10 +117,11 @@ class GLAD(Method):
         before it.
         """
         if parameters.has_converged:
-            return Statistics(0.0, block.posterior.sum(axis=0))
-        return Statistics(
-            *_posteriors(block, block.posterior, parameters.alpha, _of_block(block, parameters))
-        )
+            return Statistics(0.0, block.class_sums())
+        votes = ballots(block)
+        x = _certainty(votes, parameters.alpha, _of_block(block, parameters))
+        change = set_posterior(block, _posteriors(block, votes, x))
+        return Statistics(change, block.class_sums())
 
     def advance(self, engine: Engine, statistics: Statistics, before: Parameters) -> Parameters:
         """Run the M step; with priors, move towards the maximum of the posterior."""
@@ -239,6 +197,54 @@ class GLAD(Method):
         return Learned(class_prior=prior, statistics={"ability": parameters.alpha})
 
 
+class Statistics(NamedTuple):
+    change: float
+    # [K] sum of the posteriors
+    tau: Floats
+
+
+class Slope(NamedTuple):
+    """The votes' part of Q and its gradient. Summing over blocks adds arrays and concatenates
+    tuples.
+    """
+
+    q: float
+    # [W]
+    alpha: Floats
+    beta: tuple[Floats, ...]
+
+
+class First(NamedTuple):
+    """Sums of the first pass: those of the E step, those of a Slope, and the votes on tasks with a
+    known truth.
+    """
+
+    change: float
+    tau: Floats
+    q: float
+    alpha: Floats
+    beta: tuple[Floats, ...]
+    # [W]
+    on_gold: Floats
+
+
+class Parameters(NamedTuple):
+    # [W]
+    alpha: Floats
+    # [T]
+    beta: Floats
+    # of each block
+    first_task: NDArray[np.int64]
+    # [K]
+    tau: Floats
+    # [W] the least ability that is allowed
+    lowest: Floats
+    # Q after the M step; with priors, the log posterior
+    q: float
+    # whether Q has converged
+    has_converged: bool = False
+
+
 def _of_block(block: Block, parameters: Parameters) -> Floats:
     first = parameters.first_task[block.index]
     return parameters.beta[first : first + block.n_tasks]
@@ -256,34 +262,41 @@ def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
     return -len(beta) * math.log(n_classes) - HALF_LOG_2PI * (len(alpha) + len(beta))
 
 
-def _posteriors(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
-    tau, log_others = np.zeros(block.n_classes), math.log(max(block.n_classes - 1, 1))
-    change = kernels.posteriors(
-        block.classes, block.votes, block.gold, alpha, _scale(beta), log_others, phi, tau
-    )
-    return change, tau
+def _certainty(votes: Ballots, alpha: Floats, beta: Floats) -> Floats:
+    """[votes] Return x_ij = alpha_j exp(beta_i)."""
+    return np.asarray(alpha[votes.j] * _scale(beta)[votes.i])
 
 
-def _slope(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> Slope:
-    alpha_gradient, beta_gradient = np.zeros_like(alpha), np.empty_like(beta)
-    log_others = math.log(max(block.n_classes - 1, 1))
-    q = kernels.objective(
-        block.votes, phi, alpha, _scale(beta), log_others, alpha_gradient, beta_gradient
-    )
-    return Slope(q, alpha_gradient, (beta_gradient,))
+def _posteriors(block: Block, votes: Ballots, x: Floats) -> Floats:
+    """[T, K] Run the E step; known truths stay."""
+    phi = softmax(votes.by_class(x + _log_others(block)))
+    return np.where(block.gold[:, None] < 0, phi, block.posterior)
+
+
+def _slope(block: Block, votes: Ballots, x: Floats, phi: Floats, beta: Floats) -> Slope:
+    right = phi[votes.i, votes.y]
+    # log sigma(x), and log(1 - sigma(x)) = log sigma(x) - x
+    log_sigma = -np.logaddexp(0, -x)
+    q = float(np.sum(log_sigma - (1 - right) * (x + _log_others(block))))
+    residual = right - np.exp(log_sigma)
+    of_alpha = votes.by_annotator(residual * _scale(beta)[votes.i])
+    return Slope(q, of_alpha, (votes.by_task(residual * x),))
+
+
+def _log_others(block: Block) -> float:
+    return math.log(max(block.n_classes - 1, 1))
 
 
 def _slope_at(block: Block, parameters: Parameters, priors: bool) -> Slope:
     """Return Q and its gradient; with priors, of the log-likelihood with the truths summed out: Q
     plus the entropy.
     """
-    alpha, beta = parameters.alpha, _of_block(block, parameters)
+    beta, votes = _of_block(block, parameters), ballots(block)
+    x = _certainty(votes, parameters.alpha, beta)
     if not priors:
-        return _slope(block, block.posterior, alpha, beta)
-    # known truths stay
-    phi = block.posterior.copy()
-    _posteriors(block, phi, alpha, beta)
-    slope, logs = _slope(block, phi, alpha, beta), np.log(np.maximum(phi, LEAST_PROBABILITY))
+        return _slope(block, votes, x, block.posterior, beta)
+    phi = _posteriors(block, votes, x)
+    slope, logs = _slope(block, votes, x, phi, beta), np.log(np.maximum(phi, LEAST_PROBABILITY))
     return slope._replace(q=slope.q - float(np.vdot(phi, logs)))
 
 

@@ -1,10 +1,10 @@
 """HDS: hierarchical Dawid-Skene, confusion matrices whose common prior is learned from all
 annotators.
 
-    tau ~ Dirichlet(u)            how frequent the classes are; u = summed vote shares, as in PTBCC,
-    or 1 each v_jk ~ Dirichlet(alpha_k)     how annotator j votes when the truth is k; alpha is
-    shared by all and learned z_i ~ tau                     truth of task i y_ij ~ v_{j, z_i}
-    the vote
+    tau ~ Dirichlet(u)            how frequent the classes are; u: summed vote shares, or 1 each
+    v_jk ~ Dirichlet(alpha_k)     how annotator j votes when the truth is k; all share alpha
+    z_i ~ tau                     truth of task i
+    y_ij ~ v_{j, z_i}             the vote
 
 Inference is mean-field variational Bayes for z, tau and v, and empirical Bayes for alpha: q(z_i) =
 phi_i, q(v_jk) = Dirichlet(alpha_k + n_jk) with n_jkl = sum over j's votes for l of phi_ik, and
@@ -13,10 +13,16 @@ pooled matrix, that of an annotator with many votes to their own votes; alpha de
 votes are needed.
 
 Each sweep runs two steps of Minka's fixed point for alpha (T. P. Minka: Estimating a Dirichlet
-Distribution, 2000): alpha_kl <- alpha_kl up_kl / down_k, see kernels/hds.py. Minka's proof that a
-step raises the evidence requires counts that are 0 or at least 1, which expected counts are not. No
-step was ever seen to lower the evidence, but to be certain, a step that would lower the evidence of
-class k is skipped. So the bound over phi, q(tau), q(v) and alpha never falls.
+Distribution, 2000), which raises the evidence of the expected votes n, with A_k = sum_l alpha_kl:
+
+    evidence_k = sum_j log B(alpha_k + n_jk) - log B(alpha_k)
+    up_kl      = sum_j psi(alpha_kl + n_jkl) - psi(alpha_kl)
+    down_k     = sum_j psi(A_k + N_jk) - psi(A_k)
+    alpha_kl  <- alpha_kl up_kl / down_k
+
+Minka's proof requires counts that are 0 or at least 1, which expected counts are not. No step was
+ever seen to lower the evidence, but to be certain, a step that would lower the evidence of class k
+is skipped. So the bound over phi, q(tau), q(v) and alpha never falls.
 """
 
 from __future__ import annotations
@@ -24,10 +30,9 @@ from __future__ import annotations
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import digamma, gammaln
 
 from finegold.engines.blocks import Block
-from finegold.kernels import hds as kernels
-from finegold.kernels.jit import in_threads
 from finegold.methods.base import Floats, Method, SufficientStatistics, with_settings
 from finegold.methods.common import (
     ConfusionSums,
@@ -47,31 +52,6 @@ LEAST_ALPHA = 1e-3
 # alpha starts at (pooled row + .1) * 2
 FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1
 STEPS_PER_SWEEP = 2
-# fewer are not worth a thread
-ANNOTATORS_PER_BATCH = 2**12
-
-
-class First(NamedTuple):
-    change: float
-    tau: Floats
-    n: Floats
-    # [K] summed vote shares
-    u: Floats
-
-
-class Parameters(NamedTuple):
-    # [K]
-    u: Floats
-    # nu [K]
-    tau: Dirichlets
-    # [L, K]
-    alpha: Floats
-    # [W, L, K]
-    n: Floats
-    # [W, L, K] E log v_jkl
-    log_v: Floats
-    # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
-    of_v: float
 
 
 @with_settings
@@ -166,12 +146,33 @@ class HDS(Method):
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
         n = counts if self.earlier is None else counts + self.earlier
         alpha, evidence = learn(n, alpha)
-        log_v = np.empty_like(n)
-        jobs = zip(_batches(n), _batches(log_v), strict=True)
-        of_v = evidence - sum(
-            in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs)
-        )
+        a = alpha + n
+        log_v = digamma(a) - digamma(a.sum(axis=1, keepdims=True))
+        of_v = evidence - float(np.vdot(n, log_v))
         return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
+
+
+class First(NamedTuple):
+    change: float
+    tau: Floats
+    n: Floats
+    # [K] summed vote shares
+    u: Floats
+
+
+class Parameters(NamedTuple):
+    # [K]
+    u: Floats
+    # nu [K]
+    tau: Dirichlets
+    # [L, K]
+    alpha: Floats
+    # [W, L, K]
+    n: Floats
+    # [W, L, K] E log v_jkl
+    log_v: Floats
+    # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
+    of_v: float
 
 
 def learn(n: Floats, alpha: Floats, steps: int = STEPS_PER_SWEEP) -> tuple[Floats, float]:
@@ -191,16 +192,14 @@ def learn(n: Floats, alpha: Floats, steps: int = STEPS_PER_SWEEP) -> tuple[Float
 
 
 def _evidence(n: Floats, alpha: Floats) -> tuple[Floats, Floats, Floats]:
-    def of(run: Floats) -> tuple[Floats, Floats, Floats]:
-        value, up, down = np.empty(alpha.shape[1]), np.empty_like(alpha), np.empty(alpha.shape[1])
-        kernels.evidence(run, alpha, value, up, down)
-        return value, up, down
-
-    value, up, down = zip(*in_threads(of, _batches(n)), strict=True)
-    return np.asarray(sum(value)), np.asarray(sum(up)), np.asarray(sum(down))
-
-
-def _batches(of_annotators: Floats) -> list[Floats]:
-    """Split into batches of fixed size, so that sums do not depend on the number of threads."""
-    firsts = range(0, len(of_annotators), ANNOTATORS_PER_BATCH)
-    return [of_annotators[first : first + ANNOTATORS_PER_BATCH] for first in firsts]
+    """Return evidence [K], up [L, K] and down [K]; labels that an annotator never gave add nothing."""
+    A, N = alpha.sum(axis=0), n.sum(axis=1)
+    value = -(gammaln(A + N) - gammaln(A)).sum(axis=0)
+    down = (digamma(A + N) - digamma(A)).sum(axis=0)
+    up = np.zeros_like(alpha)
+    for label, alpha_l in enumerate(alpha):
+        # [annotators who gave the label, K]
+        a = alpha_l + n[n[:, label].sum(axis=1) > 0, label]
+        value += (gammaln(a) - gammaln(alpha_l)).sum(axis=0)
+        up[label] = (digamma(a) - digamma(alpha_l)).sum(axis=0)
+    return value, up, down

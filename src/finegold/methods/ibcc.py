@@ -10,17 +10,23 @@ which the PTBCC paper compares.
     z_i ~ tau                     truth of task i
     y_ij ~ v_{j, z_i}             the vote
 
-q(tau) = Dirichlet(g) and q(v_jk) = Dirichlet(a_jk). There are two ways to find them:
+q(tau) = Dirichlet(g) and q(v_jk) = Dirichlet(a_jk). There are two ways to find them.
 
-expectation propagation ("ep"): T. P. Minka: Expectation Propagation for Approximate Bayesian
-Inference. UAI 2001.
-    A vote that j cast on task i for l adds delta_k to a_jkl, and a task adds eps_ik to g_k; see
-    kernels/ibcc.py.
-variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker Correlation for
-Label Aggregation
-    in Crowdsourcing. ICML 2019, the baseline there; a = b + n, g = 1 + sum_i phi_i with n_jkl = sum
-    over j's votes for l of phi_ik, and phi_ik proportional to exp(E log tau_k + sum_j E log v_{j,
-    k, y_ij}).
+Expectation propagation ("ep"), T. P. Minka: Expectation Propagation for Approximate Bayesian
+Inference. UAI 2001. A vote of annotator j on task i for l adds the pseudo-counts delta_k to a_jkl,
+and a task adds eps_ik to g_k. Each message is computed from the totals of the last sweep without
+the sender's own message, A'_k = sum_l a_jkl - delta_k and g'_k = g_k - eps_ik:
+
+    m_k     = (a_jkl - delta_k) / A'_k                       likelihood of the vote
+    phi_ik  proportional to g'_k prod m_k over the votes on i
+    delta_k = phi_ik A'_k / (A'_k + 1 - phi_ik)              matches the mean of the mixture
+    eps_ik  = (g'_c phi_ik - g'_k phi_ic) / (g'_c + phi_ic)  with c the least likely class of the task
+
+Variational Bayes ("vb"), Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker Correlation for
+Label Aggregation in Crowdsourcing. ICML 2019, the baseline there:
+
+    a = b + n, n_jkl = sum over j's votes for l of phi_ik,   g = 1 + sum_i phi_i
+    phi_ik proportional to exp(E log tau_k + sum_j E log v_{j, k, y_ij})
 """
 
 from __future__ import annotations
@@ -30,8 +36,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.kernels import ibcc as kernels
-from finegold.kernels.ibcc import Messages
 from finegold.methods.base import (
     POSITIVE,
     Floats,
@@ -42,10 +46,14 @@ from finegold.methods.base import (
 )
 from finegold.methods.common import (
     ConfusionSums,
+    ballots,
     dirichlets,
     mean,
+    set_posterior,
+    softmax,
     start_confusion,
     start_from_shares,
+    sum_rows,
     sweep_confusion,
 )
 from finegold.results.data import Learned, ResultData
@@ -53,24 +61,6 @@ from finegold.votes.annotations import Annotations
 
 # max_iterations, tolerance
 STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}
-
-
-class Expectations(NamedTuple):
-    # [K]
-    log_tau: Floats
-    # [W, L, K]
-    log_v: Floats
-    # of the posteriors minus that of the priors
-    log_beta: float
-
-
-class Parameters(NamedTuple):
-    # [K]
-    g: Floats
-    # [W, L, K]
-    a: Floats
-    # None: ep
-    vb: Expectations | None
 
 
 @with_settings
@@ -145,7 +135,8 @@ class IBCC(Method):
             return start_confusion(block)
         start_from_shares(block)
         K = block.n_classes
-        block.state.update(kernels.first_messages(K, block.votes)._asdict())
+        n_votes = len(ballots(block).y)
+        block.state |= {"delta": np.zeros((n_votes, K)), "eps": np.zeros((block.n_tasks, K))}
         return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
@@ -154,13 +145,7 @@ class IBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         if parameters.vb is not None:
             return sweep_confusion(block, parameters.vb.log_tau, parameters.vb.log_v)
-        K = block.n_classes
-        g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
-        A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
-        model, sums = (parameters.g, parameters.a.reshape(-1, K), A), (g, a.reshape(-1, K))
-        messages = Messages(**block.state)
-        change = kernels.sweep(block.classes, block.gold, messages, model, block.posterior, sums)
-        return ConfusionSums(change, g, a)
+        return propagate(block, parameters.g, parameters.a)
 
     def expect(self, statistics: ConfusionSums, before: Parameters | None = None) -> Parameters:
         b = self._expected(len(statistics.tau))
@@ -204,3 +189,42 @@ class IBCC(Method):
         n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
         statistics = ConfusionSums(0.0, g - 1, n)
         return SufficientStatistics(statistics, statistics, self.expect(statistics))
+
+
+class Expectations(NamedTuple):
+    # [K]
+    log_tau: Floats
+    # [W, L, K]
+    log_v: Floats
+    # of the posteriors minus that of the priors
+    log_beta: float
+
+
+class Parameters(NamedTuple):
+    # [K]
+    g: Floats
+    # [W, L, K]
+    a: Floats
+    # None: ep
+    vb: Expectations | None
+
+
+def propagate(block: Block, g: Floats, a: Floats) -> ConfusionSums:
+    """Run one parallel sweep of expectation propagation; return the sums of the messages."""
+    votes, K, unknown = ballots(block), block.n_classes, block.gold < 0
+    delta, eps = block.state["delta"], block.state["eps"]
+    slot = votes.j * K + votes.y
+    rest = a.sum(axis=1)[votes.j] - delta
+    m = (a.reshape(-1, K)[slot] - delta) / rest
+    likelihood, prior = sum_rows(votes.i, np.log(m), block.n_tasks), g - eps
+    change = set_posterior(block, softmax(np.log(prior) + likelihood))
+    phi = block.posterior
+    p = phi[votes.i]
+    delta[:] = p * rest / (rest + (1 - p))
+    sent = sum_rows(slot, delta, block.n_annotators * K)
+    c = likelihood.argmin(axis=1)[:, None]
+    prior_c, phi_c = (np.take_along_axis(values, c, axis=1) for values in (prior, phi))
+    message = np.maximum((prior_c * phi - prior * phi_c) / (prior_c + phi_c), 0)
+    eps[unknown] = message[unknown]
+    g_sums = eps.sum(axis=0) + phi[~unknown].sum(axis=0)
+    return ConfusionSums(change, g_sums, sent.reshape(a.shape))

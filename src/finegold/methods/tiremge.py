@@ -9,74 +9,39 @@ of the nodes, computed from the annotators' reliabilities r, into embeddings e w
 class. The embedding of a task should be close to the one-hot votes C_ij of reliable annotators:
 
     h1 = relu(A1hat X W1 + b1),  h2 = relu(A2hat (A2hat X W2 + b2) W3 + b3),  e = (h1 + h2) W4 + b4
-    loss = mean_j [ r_j mean_i ||e_i - C_ij|| ]
+    dist_ij = ||e_i - C_ij||,    q_j proportional to (r_j sum_i dist_ij)^2
+    cor = softmax of the rows of cos(e_j, e_j')
+    r_j <- sum_j' cor_jj' exp(-sqrt(q_j'))
+    loss = mean_j [ r_j mean_i dist_ij ]
+
 with A1 = A + 2 I and A2 = A + I, both normalised by their degrees. There is no activation between
 W2 and W3, and X is constant within a step, so A2hat A2hat X is computed once, W2 W3 is used as one
-matrix, and the gradient needs no pass through the graph. Gradients are derived by hand.
+matrix, and the gradient needs no pass through the graph. Gradients, `d...` below, are those of the
+loss.
 """
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.kernels import tiremge as kernels
-from finegold.kernels.numerics import normalise, subtract_largest
-from finegold.kernels.tiremge import Layers
 from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
+from finegold.methods.common import Ballots, ballots, set_posterior, softmax
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Adam
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 # minimum length in divisions: shorter vectors have no direction
 MIN_LENGTH = 1e-12
-# gradients of a batch are added, then those of the batches
-NODES_PER_BATCH = 4096
-
-
-class Weights(NamedTuple):
-    # [K, units]
-    w1: Floats
-    b1: Floats
-    # [K, view_units]
-    w2: Floats
-    b2: Floats
-    # [view_units, units]
-    w3: Floats
-    b3: Floats
-    # [K, units], transposed
-    w4: Floats
-    b4: Floats
-
-
-# of tasks and annotators: A1hat X [T + W, K], A2hat A2hat X, A2hat 1 [T + W]
-Inputs = tuple[Floats, Floats, Floats]
-
-
-class Statistics(NamedTuple):
-    change: float
-    # [K] sum of the posteriors
-    tau: Floats
-    # [W]
-    reliability: Floats
-    loss: float
-    gradient: Weights | None
-
-
-class Parameters(NamedTuple):
-    weights: Weights
-    momentum: Weights
-    # Adam's running mean of squared gradients
-    scale: Weights
-    steps: int
-    # [W]
-    reliability: Floats
-    # [K]
-    tau: Floats
+# of nodes or annotators whose hidden layers or similarities are computed at once
+ROWS = 4096
 
 
 @with_settings
@@ -152,16 +117,14 @@ class TiReMGE(Method):
         return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        inputs = network_inputs(block, features(block, parameters.reliability))
+        votes = ballots(block)
+        inputs = network_inputs(votes, parameters.reliability)
         loss, reliability, gradient, e = learn(
-            block, parameters.weights, inputs, parameters.reliability
+            votes, parameters.weights, inputs, parameters.reliability
         )
         # posteriors are the softmax of embeddings
-        score, tau = e[: block.n_tasks].ravel(), np.zeros(block.n_classes)
-        subtract_largest(block.classes, block.n_tasks, score, block.gold)
-        np.exp(score, out=score)
-        change, _ = normalise(block.classes, block.n_tasks, score, block.gold, block.posterior, tau)
-        return Statistics(change, tau, reliability, loss, gradient)
+        change = set_posterior(block, softmax(e[: block.n_tasks]))
+        return Statistics(change, block.class_sums(), reliability, loss, gradient)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
         # only `start` has no gradient
@@ -187,102 +150,156 @@ class TiReMGE(Method):
         return Learned(class_prior=prior, statistics={"reliability": parameters.reliability})
 
 
-def features(block: Block, reliability: Floats) -> Floats:
+class Weights(NamedTuple):
+    # [K, units]
+    w1: Floats
+    b1: Floats
+    # [K, view_units]
+    w2: Floats
+    b2: Floats
+    # [view_units, units]
+    w3: Floats
+    b3: Floats
+    # [K, units], transposed
+    w4: Floats
+    b4: Floats
+
+
+class Statistics(NamedTuple):
+    change: float
+    # [K] sum of the posteriors
+    tau: Floats
+    # [W]
+    reliability: Floats
+    loss: float
+    gradient: Weights | None
+
+
+class Parameters(NamedTuple):
+    weights: Weights
+    momentum: Weights
+    # Adam's running mean of squared gradients
+    scale: Weights
+    steps: int
+    # [W]
+    reliability: Floats
+    # [K]
+    tau: Floats
+
+
+class Inputs(NamedTuple):
+    """What the network reads of the graph of tasks and annotators."""
+
+    # [T + W, K] A1hat X
+    near: Floats
+    # [T + W, K] A2hat A2hat X
+    far: Floats
+    # [T + W, 1] A2hat 1
+    ones: Floats
+
+
+def features(votes: Ballots, r: Floats) -> Floats:
     """[T + W, K] Return the softmax over classes of the summed reliabilities behind each class."""
-    x = np.zeros((block.n_tasks + block.n_annotators, block.n_classes))
-    kernels.add_reliabilities(block.votes, reliability, x)
-    np.exp(x, out=x)
-    kernels.divide_by_sums(x)
-    return x
+    used = votes.by_annotator_and_class(np.ones(len(votes.y))) > 0
+    return softmax(np.concatenate([votes.by_class(r[votes.j]), r[:, None] * used]))
 
 
-def network_inputs(block: Block, x: Floats) -> Inputs:
-    far = _propagate(block, _propagate(block, x, self_loops=1), self_loops=1)
-    ones = _propagate(block, np.ones_like(x[:, :1]), self_loops=1)[:, 0]
-    return _propagate(block, x, self_loops=2), far, ones
+def network_inputs(votes: Ballots, reliability: Floats) -> Inputs:
+    x, cast = features(votes, reliability), votes.cast()
+    far = propagate(cast, propagate(cast, x, self_loops=1), self_loops=1)
+    ones = propagate(cast, np.ones((len(x), 1)), self_loops=1)
+    return Inputs(propagate(cast, x, self_loops=2), far, ones)
 
 
-def _degrees(block: Block) -> Floats:
-    """Return the number of votes of each node; computed once."""
-    if "degree" not in block.state:
-        ones = np.ones((block.n_tasks + block.n_annotators, 1))
-        degree = np.zeros_like(ones)
-        kernels.neighbours(block.votes, ones, degree)
-        block.state["degree"] = degree
-    return block.state["degree"]
-
-
-def _propagate(block: Block, x: Floats, self_loops: int) -> Floats:
+def propagate(cast: csr_array, x: Floats, self_loops: int) -> Floats:
     """Return Ahat x = D^-1/2 (A + self_loops I) D^-1/2 x, where D are the degrees including self
     loops.
     """
-    root = 1 / np.sqrt(_degrees(block) + self_loops)
-    scaled = x * root
-    total: Floats = scaled * self_loops
-    kernels.neighbours(block.votes, scaled, total)
-    total *= root
-    return total
+    n_tasks = cast.shape[0]
+    degree = np.concatenate([cast.sum(axis=1), cast.sum(axis=0)])
+    root = 1 / np.sqrt(degree + self_loops)[:, None]
+    x = x * root
+    neighbours = np.concatenate([cast @ x[n_tasks:], cast.T @ x[:n_tasks]])
+    return np.asarray((neighbours + self_loops * x) * root)
 
 
 def learn(
-    block: Block, weights: Weights, inputs: Inputs, before: Floats
+    votes: Ballots, weights: Weights, inputs: Inputs, before: Floats
 ) -> tuple[float, Floats, Weights, Floats]:
     """Return the loss, the new reliabilities, the gradient of the loss by the weights, and the
     embeddings.
     """
     # `before`, the reliabilities of the last step, and `inputs` are constants of this step.
     w1, b1, w2, b2, w3, b3, w4, b4 = weights
-    layers = Layers(w1, b1, w2 @ w3, b2 @ w3, b3, w4)
-    e = np.empty_like(inputs[0])
-    kernels.embed(*inputs, layers, b4, e)
-    loss, reliability, e_slope = judge(block, e, before)
-    slopes = Layers(*map(np.zeros_like, layers))
-    for first in range(0, len(e_slope), NODES_PER_BATCH):
-        part, nodes = Layers(*map(np.zeros_like, layers)), slice(first, first + NODES_PER_BATCH)
+    w23, b23 = w2 @ w3, b2 @ w3
+
+    def hidden(nodes: slice) -> tuple[Floats, Floats]:
         near, far, ones = (values[nodes] for values in inputs)
-        kernels.weight_gradient(near, far, ones, layers, e_slope[nodes], part)
-        slopes = Layers(*(whole + addend for whole, addend in zip(slopes, part, strict=True)))
-    of_second = (
-        slopes.w23 @ w3.T,
-        w3 @ slopes.b2,
-        w2.T @ slopes.w23 + np.outer(b2, slopes.b2),
-        slopes.b3,
-    )
-    gradient = Weights(slopes.w1, slopes.b1, *of_second, slopes.w4, e_slope.sum(axis=0))
+        return np.maximum(near @ w1 + b1, 0), np.maximum(far @ w23 + ones * b23 + b3, 0)
+
+    e = np.empty_like(inputs.near)
+    runs = [slice(first, first + ROWS) for first in range(0, len(e), ROWS)]
+    for nodes in runs:
+        h1, h2 = hidden(nodes)
+        e[nodes] = (h1 + h2) @ w4.T + b4
+    loss, reliability, de = appraise(votes, e, before)
+
+    dw1, dw23, dw4 = np.zeros_like(w1), np.zeros_like(w23), np.zeros_like(w4)
+    db1, db23, db3 = np.zeros_like(b1), np.zeros_like(b3), np.zeros_like(b3)
+    for nodes in runs:
+        (h1, h2), (near, far, ones) = hidden(nodes), (values[nodes] for values in inputs)
+        dw4 += de[nodes].T @ (h1 + h2)
+        dh = de[nodes] @ w4
+        d1, d2 = dh * (h1 > 0), dh * (h2 > 0)
+        dw1 += near.T @ d1
+        db1 += d1.sum(axis=0)
+        dw23 += far.T @ d2
+        db23 += (ones * d2).sum(axis=0)
+        db3 += d2.sum(axis=0)
+    dw2, db2, dw3 = dw23 @ w3.T, w3 @ db23, w2.T @ dw23 + np.outer(b2, db23)
+    gradient = Weights(dw1, db1, dw2, db2, dw3, db3, dw4, de.sum(axis=0))
     return loss, reliability, gradient, e
 
 
-def judge(block: Block, e: Floats, before: Floats) -> tuple[float, Floats, Floats]:
+def appraise(votes: Ballots, e: Floats, before: Floats) -> tuple[float, Floats, Floats]:
     """Return the loss, the new reliabilities, and the gradient of the loss by the embeddings."""
-    # a_j = (sum of j's distances) times the previous r_j; raw_j = exp(-a_j / ||a||); r = cor raw.
-    n_tasks, n_annotators = block.n_tasks, block.n_annotators
-    votes = _degrees(block)[n_tasks:, 0]
-    total, e_slope = np.zeros(n_annotators), np.zeros_like(e)
-    kernels.distances(block.votes, e[:n_tasks], total)
-    away, length = _unit(total * before)
-    raw = np.exp(-away)
-    # of the loss by r
-    slope = total / votes / n_annotators
-    unit, norm = _unit(e[n_tasks:])
-    reliability, raw_slope = np.empty_like(raw), np.zeros_like(raw)
-    columns = np.ascontiguousarray(unit.T)
-    unit_slope = np.zeros_like(columns)
-    # shares reliabilities
-    kernels.similarity(columns, raw, slope, reliability, raw_slope, unit_slope)
-    e_slope[n_tasks:] = _unit_slope(unit_slope.T, unit, norm)
-    total_slope = (
-        reliability / votes / n_annotators + _unit_slope(-raw * raw_slope, away, length) * before
-    )
-    kernels.distance_gradient(block.votes, e[:n_tasks], total_slope, e_slope[:n_tasks])
-    return float(reliability @ slope), reliability, e_slope
+    n_annotators, n_tasks = votes.n_annotators, len(e) - votes.n_annotators
+    i, j, y = votes.i, votes.j, votes.y
+    d = np.bincount(j, minlength=n_annotators)
+    # ||e_i - C_ij||^2 = ||e_i||^2 - 2 e_iy + 1
+    square = (e[:n_tasks] ** 2).sum(axis=1)
+    dist = np.sqrt(np.maximum(square[i] - 2 * e[i, y] + 1, 0))
+    total = votes.by_annotator(dist)
+    # sqrt(q), and exp(-sqrt(q))
+    root, length = unit_vectors(total * before)
+    raw = np.exp(-root)
+    u, norm = unit_vectors(e[n_tasks:])
+    dr = total / d / n_annotators
+    r, draw, du = np.empty_like(raw), np.zeros_like(raw), np.zeros_like(u)
+    for first in range(0, n_annotators, ROWS):
+        rows = slice(first, first + ROWS)
+        cor = softmax(u[rows] @ u.T)
+        r[rows] = cor @ raw
+        draw += cor.T @ dr[rows]
+        dcos = cor * dr[rows, None] * (raw - r[rows, None])
+        du[rows] += dcos @ u
+        du += dcos.T @ u[rows]
+
+    de = np.zeros_like(e)
+    de[n_tasks:] = gradient_by_vectors(du, u, norm)
+    dtotal = r / d / n_annotators + gradient_by_vectors(-raw * draw, root, length) * before
+    weight = votes.by_class(dtotal[j] / np.maximum(dist, MIN_LENGTH))
+    de[:n_tasks] = weight.sum(axis=1, keepdims=True) * e[:n_tasks] - weight
+    return float(r @ dr), r, de
 
 
-def _unit(x: Floats) -> tuple[Floats, Floats]:
+def unit_vectors(x: Floats) -> tuple[Floats, Floats]:
     """Return x / ||x|| along the last axis, and the length."""
     length = np.maximum(np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), MIN_LENGTH)
     return x / length, length
 
 
-def _unit_slope(slope: Floats, unit: Floats, length: Floats) -> Floats:
-    """Return the gradient by x of a function with the gradient `slope` by x / ||x||."""
-    return np.asarray((slope - unit * np.sum(slope * unit, axis=-1, keepdims=True)) / length)
+def gradient_by_vectors(by_unit: Floats, unit: Floats, length: Floats) -> Floats:
+    """Return the gradient by x of a function with the gradient `by_unit` by x / ||x||."""
+    along = np.sum(by_unit * unit, axis=-1, keepdims=True)
+    return np.asarray((by_unit - unit * along) / length)
