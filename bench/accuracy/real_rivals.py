@@ -20,9 +20,19 @@ __all__ = ["RIVALS", "Rival", "covers", "is_rival", "version"]
 RIVALS = (
     *(
         f"crowd-kit {name}"
-        for name in ("MajorityVote", "Wawa", "DawidSkene", "MMSR", "MACE", "GLAD")
+        for name in (
+            "MajorityVote",
+            "Wawa",
+            "ZeroBasedSkill",
+            "OneCoinDawidSkene",
+            "DawidSkene",
+            "KOS",
+            "MMSR",
+            "MACE",
+            "GLAD",
+        )
     ),
-    "peerannot IWMV",
+    *(f"peerannot {name}" for name in ("IWMV", "Wawa", "WDS", "DawidSkene", "PlantNet")),
     "snorkel LabelModel",
 )
 KINDS = {"snorkel LabelModel": "weak"}  # for those that are made for one kind of data

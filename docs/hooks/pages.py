@@ -15,7 +15,6 @@ import maths
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {
-    "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
@@ -31,7 +30,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """README.md is the first page of the site, too."""
+    """CONTRIBUTING.md and others are pages of the site, too."""
     for source, page in ELSEWHERE.items():
         content = LINK.sub(_moved, (ROOT / source).read_text("utf-8")).replace(
             '="docs/', '="'
