@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 
 import finegold
-from finegold.io.limits import WORKBOOKS
 from finegold.io.options import ReadOptions
 from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT
+from finegold.io.workbooks import SUFFIXES
 from finegold.io.writers import WRITABLE, write_votes
 from finegold.options import options_of
 from finegold.studio.files import Files
@@ -19,7 +19,7 @@ CHOICES = get_args(Repeated)
 
 
 @pytest.mark.parametrize(
-    "suffix", sorted({*TABLES, *WORKBOOKS, *COMPRESSIONS, *READABLE, *WRITABLE})
+    "suffix", sorted({*TABLES, *SUFFIXES, *COMPRESSIONS, *READABLE, *WRITABLE})
 )
 def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
     path = write(tmp_path / f"votes{suffix.upper()}", CSV)

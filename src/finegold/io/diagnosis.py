@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import zlib
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,8 +24,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io import columns as roles
 from finegold.io.columns import ANNOTATOR, LABEL, TASK
-from finegold.io.limits import AGAIN
-from finegold.io.source import BOM, Source, records
+from finegold.io.source import AGAIN, BOM, DAMAGED, Source, records
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of
 from finegold.votes.labels import is_missing
 
@@ -45,7 +43,7 @@ def explain_unreadable(source: Source, error: BaseException) -> InputError:
         )
     try:
         problem = next(problems_of_text(source), None)
-    except (OSError, EOFError, zlib.error) as damage:
+    except DAMAGED as damage:
         return InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}")
     return problem or InputError(
         f"{source.name} cannot be read as {source.format.upper()}: {reason}"

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.io import columns as roles
-from finegold.io.limits import limit, remedy_of
 from finegold.io.options import ReadOptions
 from finegold.io.tables import Table, lists_as_text
 from finegold.io.truth import (
@@ -27,6 +26,7 @@ from finegold.io.truth import (
     gold_truth,
 )
 from finegold.kernels import sort_votes
+from finegold.system.memory import limit, remedy_of
 from finegold.votes import encoding
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of, to_list
@@ -50,6 +50,9 @@ from finegold.votes.labels import (
     unify,
     unify_ids,
 )
+
+# that a column of labels may hold
+MAX_CLASSES = 10_000
 
 # describes a row, or a cell
 Where = Callable[[int], str]
@@ -95,7 +98,7 @@ def read_labels(
             are_sets = True
     if options.no_vote is None:
         noticed += find_doubtful_words(words) if words else []
-        if options.classes is None and len(labels.names) <= limit("CLASSES"):
+        if options.classes is None and len(labels.names) <= limit("CLASSES", MAX_CLASSES):
             counts = Spellings(labels, []).frequency()
             # nothing was chosen, which is an answer
             if are_sets or of_export:
@@ -295,7 +298,7 @@ def read_long(opened: Table, options: ReadOptions) -> Annotations:
     labels = read_labels(table.values(by_label), options, table.findings)
     n_classes = len(labels.coded.names)
     # the column probably holds texts or ids
-    if not labels.are_sets and n_classes > (most := limit("CLASSES")):
+    if not labels.are_sets and n_classes > (most := limit("CLASSES", MAX_CLASSES)):
         problem = (
             f'{opened.name} has {n_classes:,} classes in the column "{by_label}", more than'
             f" {most:,}"

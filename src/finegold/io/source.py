@@ -1,8 +1,6 @@
-"""Files, folders, patterns and streams -> `Source`s: what each file is, how it begins, and whether
-it is safe to read.
+"""Files, folders, patterns and streams -> `Source`s: what each file is, and how it begins.
 
-`sniff` says what a file is, once, from its first bytes, which are kept with the source. What may be
-hostile is checked before anything is decoded (`check_source`, `limits.py`).
+`sniff` says what a file is, once, from its first bytes.
 """
 
 from __future__ import annotations
@@ -31,26 +29,35 @@ from typing import Any, BinaryIO, cast
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io import limits
+from finegold.io import workbooks
 from finegold.io.databases import is_database, parse
+from finegold.system.memory import limit, remedy_of
 
-# bytes that tell what kind of file it is; they are kept for each of many files
-START = 2**14
-# that some editors put in front
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+# bytes that tell what kind of file it is
+START_BYTES = 2**14
+# what some editors put in front
 BOM = b"\xef\xbb\xbf"
-# zlib's number for data with the header of gzip
-GZIP_HEADER = 31
-# that show the separator
-LINES = 20
-# of a table that are kept, beside the header
-ROWS = 3
+# lines that show the separator
+LINES_OF_SEPARATOR = 20
+# rows of a table that are kept beside the header
+ROWS_KEPT = 3
 # bytes of a field, or of a line with one record, which may hold an image
-LONGEST = 2**24
-# of the JSON of one big object
-MOST_EVENTS = 20_000
+MAX_FIELD_BYTES = 2**24
+# of the first object of JSON
+MAX_EVENTS = 20_000
+# bytes that are unpacked at a time
+CHUNK_BYTES = 2**20
+# a compressed file may unpack to so many bytes, or to so many times its size
+MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 2**26, 100
 QUOTED = re.compile('"[^"]*"')
 # a separator that hardly ever occurs, so that a line is one field
 UNUSED = "\x1f"
+AGAIN = "fetch or write the file again"
 
 TABLES = {
     ".csv": "csv",
@@ -68,9 +75,9 @@ TABLES = {
 TEXT = frozenset({"csv", "tsv", "jsonl"})
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 # of files in a folder without plain tables
-EXPORTS = (".json", ".json.gz", ".zip", ".eval", *limits.WORKBOOKS)
+EXPORTS = (".json", ".json.gz", ".zip", ".eval", *workbooks.SUFFIXES)
 READABLE = frozenset(
-    {*TABLES, *COMPRESSIONS, *limits.WORKBOOKS, ".json", ".zip", ".eval", ".manifest"}
+    {*TABLES, *COMPRESSIONS, *workbooks.SUFFIXES, ".json", ".zip", ".eval", ".manifest"}
 )
 READABLE_FILES = (
     "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
@@ -78,6 +85,10 @@ READABLE_FILES = (
 
 ARROW_STREAM = b"\xff" * 4
 ZIP = b"PK\x03\x04"
+# how an old workbook begins
+OLE = b"\xd0\xcf\x11\xe0"
+# files in the archives of Excel and of OpenDocument
+PARTS_OF_WORKBOOK = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 MAGIC_FORMATS = {
     b"PAR1": "parquet",
@@ -86,18 +97,15 @@ MAGIC_FORMATS = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     ZIP: "zip (or Excel)",
-    limits.OLE: "Excel",
+    OLE: "Excel",
     b"%PDF": "PDF",
     b"SQLite format 3": "SQLite",
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Source:
     """A file of votes: where it is, how it is written, and what its beginning shows."""
-
-    # `replace` keeps the bytes that were read, so give a source of other data a `Source` of its
-    # own.
 
     # as the user knows it
     name: str
@@ -112,70 +120,66 @@ class Source:
     # the line of a delimited text with the names of the columns; 0 if there is none
     header: int = 1
     # why it is not a table
-    problem: InputError | None = field(default=None, repr=False, compare=False)
+    problem: InputError | None = field(default=None, repr=False)
     # of JSON: list, lines or object
     layout: str = ""
     # the first object
-    record: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    # the names in a zip archive
-    members: tuple[str, ...] = ()
-    # what was read of the file before
-    seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    record: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def is_delimited(self) -> bool:
         return self.format in ("csv", "tsv")
 
     @property
-    def content(self) -> Path | bytes:
-        """The data as Polars reads them: zstd is unpacked once, and Polars itself unpacks gzip."""
-        if self.compression != "zstd":
-            return self.data
-        if "unpacked" not in self.seen:
-            self.seen["unpacked"] = limits.unpack_zstd(self.name, self.data)
-        return cast(bytes, self.seen["unpacked"])
+    def is_table(self) -> bool:
+        """Whether the file could be read as a plain table, whatever wrote it."""
+        is_plain = self.format in ("csv", "tsv", "parquet", "arrow")
+        return self.layout == "lines" if self.layout else is_plain
 
     def open_bytes(self) -> BinaryIO:
         """Open the text for reading bytes, unpacked."""
-        content = self.content
-        if self.compression == "gzip":
-            return cast(
-                BinaryIO,
-                gzip.open(io.BytesIO(content) if isinstance(content, bytes) else content, "rb"),
-            )
-        return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+        data = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
+        if self.compression:
+            return cast(BinaryIO, (gzip if self.compression == "gzip" else zstd).open(data, "rb"))
+        return data.open("rb") if isinstance(data, Path) else data
 
-    @property
+    @cached_property
     def start(self) -> bytes:
-        """The first bytes as they are on disk, which are read when they are first asked for."""
+        """The first bytes as they are on disk."""
         if isinstance(self.data, bytes):
-            return self.data[:START]
-        if "start" not in self.seen:
-            with self.data.open("rb") as file:
-                self.seen["start"] = file.read(START)
-        return cast(bytes, self.seen["start"])
+            return self.data[:START_BYTES]
+        with self.data.open("rb") as file:
+            return file.read(START_BYTES)
 
-    @property
+    @cached_property
     def text(self) -> bytes:
-        """The first bytes of a text, unpacked; damage to gzip, which may have several members, ends
-        them.
-        """
-        if self.compression == "zstd":
-            return cast(bytes, self.content)[:START]
-        start, text = self.start, b""
-        if self.compression != "gzip":
-            return start
-        while start and len(text) < START:
-            member = zlib.decompressobj(GZIP_HEADER)
-            with suppress(zlib.error):
-                text += member.decompress(start, START - len(text))
-            start = member.unused_data
-        return text
+        """The first bytes of a text, unpacked."""
+        if not self.compression:
+            return self.start
+        with suppress(*DAMAGED), self.open_bytes() as file:
+            return file.read(START_BYTES)
+        return b""
 
     @property
     def is_whole(self) -> bool:
         """Whether `text` is the whole text."""
-        return (self.compression == "zstd" or len(self.start) < START) and len(self.text) < START
+        return len(self.text) < START_BYTES
+
+    @cached_property
+    def archive(self) -> list[zipfile.ZipInfo]:
+        """The files in a zip archive."""
+        data = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
+        try:
+            with zipfile.ZipFile(data) as archive:
+                return archive.infolist()
+        except NotImplementedError as error:
+            # the version of the format, which damage changes
+            raise zipfile.BadZipFile(str(error)) from error
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of the files in a zip archive; none if it is something else."""
+        return tuple(file.filename for file in self.archive) if self.format == "zip" else ()
 
     @cached_property
     def delimiter(self) -> str:
@@ -186,37 +190,27 @@ class Source:
         lines = self.text.removeprefix(BOM).decode(errors="replace").splitlines()
         # the last may be cut
         lines = lines if len(lines) == 1 or self.is_whole else lines[:-1]
-        lines = [line for line in lines[max(self.header - 1, 0) :] if line.strip()][:LINES]
+        lines = [line for line in lines[max(self.header - 1, 0) :] if line.strip()]
+        plain = [QUOTED.sub("", line) for line in lines[:LINES_OF_SEPARATOR]] or [""]
         marks = "\t,;|" if self.format == "tsv" else ",;\t|"
-        plain = [QUOTED.sub("", line) for line in lines] or [""]
         counts = {mark: [line.count(mark) for line in plain] for mark in f"{marks} "}
         steady = [mark for mark in counts if counts[mark][0] and len(set(counts[mark])) == 1]
         in_header = [mark for mark in marks if counts[mark][0]]
         if in_header:
             return next((mark for mark in in_header if mark in steady), in_header[0])
-        return " " if " " in steady and len(lines) > 1 and counts[" "][0] > 1 else marks[0]
+        return " " if " " in steady and len(plain) > 1 and counts[" "][0] > 1 else marks[0]
 
     @cached_property
     def head(self) -> list[tuple[str, ...]]:
         """The header of a table and, of a delimited text, the next few rows; nothing if these
         cannot be read.
         """
-        with suppress(InputError, OSError, ValueError, csv.Error, pl.exceptions.PolarsError):
+        with suppress(ValueError, *UNREADABLE):
             if self.format == "parquet":
                 return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
-            if not self.is_delimited or self.record:
-                return []
-            # the first bytes will do where they hold one row more
-            with suppress(csv.Error, UnicodeDecodeError):
-                text = io.TextIOWrapper(io.BytesIO(self.text), encoding="utf-8-sig", newline="")
-                reader = csv.reader(
-                    islice(text, max(self.header - 1, 0), None), delimiter=self.delimiter
-                )
-                rows = [tuple(row) for row in islice(reader, ROWS + 2)]
-                if len(rows) == ROWS + 2 or self.is_whole:
-                    return rows[: ROWS + 1]
-            with closing(records(self, self.delimiter)) as lines:
-                return [tuple(row) for _, row in islice(lines, ROWS + 1)]
+            if self.is_delimited and not self.record:
+                with closing(records(self, self.delimiter)) as lines:
+                    return [tuple(row) for _, row in islice(lines, ROWS_KEPT + 1)]
         return []
 
     @property
@@ -229,34 +223,11 @@ class Source:
         """The first rows of a delimited text below the header."""
         return self.head[1:]
 
-    @property
-    def is_table(self) -> bool:
-        """Whether the file could be read as a plain table, whatever wrote it."""
-        return (
-            self.layout == "lines"
-            if self.layout
-            else self.format in ("csv", "tsv", "parquet", "arrow")
-        )
-
-
-def archive_members(source: Source) -> list[zipfile.ZipInfo]:
-    """Return the files in a zip archive, which is opened once."""
-    if "members" not in source.seen:
-        try:
-            with zipfile.ZipFile(
-                io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
-            ) as archive:
-                source.seen["members"] = archive.infolist()
-        except NotImplementedError as error:
-            # the version of the format, which damage changes
-            raise zipfile.BadZipFile(str(error)) from error
-    return cast(list[zipfile.ZipInfo], source.seen["members"])
-
 
 def lines_of(source: Source) -> pl.LazyFrame:
     """Return the lines of a text, one per row, blank ones as null."""
     return pl.scan_csv(
-        source.content,
+        source.data,
         has_header=False,
         separator=UNUSED,
         quote_char=None,
@@ -279,13 +250,13 @@ def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], 
             line = skipped + reader.line_num + 1
 
 
+DAMAGED = (OSError, EOFError, zlib.error, zstd.ZstdError)
 UNREADABLE = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
-    OSError,
-    EOFError,
     UnicodeError,
     csv.Error,
+    *DAMAGED,
 )
 
 
@@ -305,47 +276,11 @@ def long_fields() -> Iterator[None]:
     """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole
     process.
     """
-    before = csv.field_size_limit(LONGEST)
+    before = csv.field_size_limit(MAX_FIELD_BYTES)
     try:
         yield
     finally:
         csv.field_size_limit(before)
-
-
-def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
-    """Return how JSON that begins with this text is laid out, and its first object; {} if it is
-    truncated or odd.
-    """
-    if text.startswith(b"{"):
-        line, end, _ = text.partition(b"\n")
-        if not end and not source.is_whole:
-            with source.open_bytes() as file:
-                while (line := file.readline(LONGEST).removeprefix(BOM)) and not line.strip():
-                    pass
-        # of JSON Lines, the first line holds a whole object
-        with suppress(ValueError):
-            return "lines", dict(json.loads(line.decode()))
-    import ijson
-
-    # the first bytes are at hand, and hold the first object of most files
-    if text.startswith(b"["):
-        for is_open in (True, False)[: 1 if source.is_whole else 2]:
-            with (
-                io.BytesIO(source.text) if is_open else source.open_bytes() as file,
-                suppress(ijson.JSONError, StopIteration),
-            ):
-                skip_bom(file)
-                item = next(ijson.items(file, "item", use_float=True))
-                return "list", item if isinstance(item, dict) else {}
-        return "list", {}
-    # of an object over many lines
-    builder = ijson.ObjectBuilder()
-    with source.open_bytes() as file, suppress(ijson.JSONError):
-        skip_bom(file)
-        for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
-            builder.event(event, value)
-    record = getattr(builder, "value", {})
-    return "object", record if isinstance(record, dict) else {}
 
 
 def skip_bom(file: BinaryIO) -> None:
@@ -368,8 +303,7 @@ def sources_of(votes: Any) -> list[Source]:
     """Return every file meant, in the order given; those of a pattern or a folder are sorted by
     name.
     """
-    # Sources that this function made before are returned as they are, so that a file is looked at
-    # once.
+    # Sources that this function made before are returned as they are.
     if not isinstance(votes, list | tuple | str | os.PathLike | Source):
         content = votes.read()
         data = content.encode() if isinstance(content, str) else bytes(content)
@@ -378,9 +312,9 @@ def sources_of(votes: Any) -> list[Source]:
     if not items:
         raise InputError("the list of files is empty; name at least one file")
     return [
-        source
+        sniff(source)
         for item in items
-        for source in map(sniff, [item] if isinstance(item, Source) else _expand(os.fspath(item)))
+        for source in ([item] if isinstance(item, Source) else _expand(os.fspath(item)))
     ]
 
 
@@ -390,12 +324,13 @@ def _expand(path: str) -> list[Source]:
     if not path:
         raise InputError("the path is empty; name a file")
     if "://" in path and is_database(path):
-        query, table = Placeholder('"SELECT ..."'), Placeholder("NAME")
-        remedies = [use(text="where votes are read", query=query), use(text="there", table=table)]
-        remedies.append(Remedy(text="make a file of it with finegold convert"))
+        remedies = [
+            use(text="where votes are read", query=Placeholder('"SELECT ..."')),
+            Remedy(text="make a file of it with finegold convert"),
+        ]
         raise InputError(f"{parse(path).name} is a database, not a file", remedies=remedies)
     target = Path(path).expanduser()
-    book, has_sheet, sheet = path.rpartition(limits.SHEET)
+    book, has_sheet, sheet = path.rpartition(workbooks.SHEET_MARK)
     try:
         if target.is_dir():
             return _data_files(target, path)
@@ -409,7 +344,7 @@ def _expand(path: str) -> list[Source]:
             raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
         if has_sheet and Path(book).expanduser().is_file():
             workbook = _regular_file(Path(book).expanduser())
-            check_source(workbook)
+            check_unpacked(workbook)
             return [sheet_text(workbook, sheet)]
     except (OSError, ValueError) as error:
         # a folder that may not be entered, a name that cannot be one
@@ -425,9 +360,8 @@ def _expand(path: str) -> list[Source]:
     near = " or ".join(
         str(folder / name) for name in difflib.get_close_matches(target.name, names, n=3)
     )
-    raise InputError(
-        f"there is no file {path}; {f'did you mean {near}?' if near else 'check the name'}"
-    )
+    remedy = f"did you mean {near}?" if near else "check the name"
+    raise InputError(f"there is no file {path}; {remedy}")
 
 
 def _regular_file(path: Path) -> Source:
@@ -455,10 +389,9 @@ def _data_files(folder: Path, path: str) -> list[Source]:
                 if file.is_file() and not file.name.startswith(".")
             ]
             tables = [source for source in files if by_extension(source.data)[0]]
-            if sources := tables or [
-                source for source in files if source.name.lower().endswith(EXPORTS)
-            ]:
-                return sources
+            exports = [source for source in files if source.name.lower().endswith(EXPORTS)]
+            if tables or exports:
+                return tables or exports
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
     raise InputError(
@@ -467,100 +400,106 @@ def _data_files(folder: Path, path: str) -> list[Source]:
     )
 
 
-def is_workbook(source: Source) -> bool:
-    """Recognise a workbook by its content, because any file may be called .xls; a damaged one by
-    its name.
-    """
-    start = b""
-    with suppress(zipfile.BadZipFile, OSError):
-        start = source.start[: len(ZIP)]
-        if start == ZIP:
-            return not limits.PARTS.isdisjoint(
-                member.filename for member in archive_members(source)
-            )
-    return start == limits.OLE or (start == ZIP and source.name.lower().endswith(limits.WORKBOOKS))
-
-
-def sheet_text(source: Source, sheet: str | None = None) -> Source:
-    """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
-    text, facts = limits.read_workbook("write_sheet", source.name, source.data, sheet)
-    return sniff(Source(f'{source.name}, sheet "{facts["sheet"]}"', text))
-
-
 # What the files are.
 
 
 def sniff(source: Source) -> Source:
-    """Return the source with its format, and with the reason why it is not a table if it is none."""
-    # A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write,
-    # becomes UTF-8.
+    """Say in the source what its format is, or why it is not a table, and return it.
+
+    Instead of a workbook, return its sheet as comma-separated text, and instead of UTF-16, which
+    Excel and survey tools write, return UTF-8.
+    """
     if source.format or source.problem:
         return source
-    name = source.name
     try:
-        start = source.start
+        actual = by_magic(source.start)
     except PermissionError:
-        return replace(
-            source, problem=InputError(f"{name} may not be read; check its permissions (chmod u+r)")
-        )
+        words = f"{source.name} may not be read; check its permissions (chmod u+r)"
+        source.problem = InputError(words)
+        return source
     except OSError as error:
-        return replace(source, problem=InputError(f"{name} cannot be read: {error.strerror}"))
-    actual = by_magic(start)
-    # there is nothing to fear from other text
-    if actual or start.removeprefix(BOM).lstrip()[:1] in (b"", b"[", b"{"):
-        check_source(source)
+        source.problem = InputError(f"{source.name} cannot be read: {error.strerror}")
+        return source
+    by_name, compression = by_extension(source.data)
+    source.compression = actual if actual in ("gzip", "zstd") else compression
+    if actual in ("gzip", "zstd") or source.start.startswith(ZIP):
+        check_unpacked(source)
     # those who read it will say so
     with suppress(OSError, UnicodeError):
-        if start.startswith((ZIP, limits.OLE)) and is_workbook(source):
+        if is_workbook(source):
             return sheet_text(source)
-        if start.startswith(UTF_16):
+        if source.start.startswith(UTF_16):
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
-            return sniff(Source(name, data.decode("utf-16").encode()))
-    format, compression = by_extension(source.data)
-    start, problem, remedies = start[:4096], "", list[Remedy]()
-    is_packed = actual in ("gzip", "zstd")
-    if not start.strip():
-        problem = "is empty; expected a table with a header and at least one vote"
-    elif format and actual and actual != (compression or format):
-        claim = f"{format.upper()} in {compression}" if compression else format.upper()
-        problem = f"is not {claim}: its content is {actual}; rename or convert it"
-    elif actual in ("SQLite", "DuckDB"):
-        problem = f"is a database; read it as {actual.lower()}:///{name}"
-        remedies = [use(table=Placeholder("NAME")), use(query=Placeholder('"SELECT ..."'))]
-    elif (
-        not format
-        and not is_packed
-        and actual not in ("parquet", "arrow")
-        and (actual or b"\0" in start)
-    ):
-        what = f"its content is {actual}" if actual else "it is binary"
-        problem = f"is not a table that Finegold reads: {what}; it reads {READABLE_FILES}"
-    source = replace(source, compression=actual if is_packed else compression)
+            return sniff(Source(source.name, data.decode("utf-16").encode()))
+    source.problem = _problem(source, by_name, actual)
     if actual in ("parquet", "arrow"):
-        format = actual
-    elif actual == MAGIC_FORMATS[ZIP]:
-        format = ""
+        source.format = actual
+    elif source.start.startswith(ZIP):
         with suppress(zipfile.BadZipFile, OSError):
-            source = replace(
-                source, members=tuple(member.filename for member in archive_members(source))
-            )
-            format = "zip"
+            source.format = "zip" if source.archive else ""
     else:
-        with suppress(InputError, OSError, ValueError, RecursionError):
-            text = source.text.removeprefix(BOM).lstrip()
-            if text.startswith((b"{", b"[")):
-                layout, record = _look_at_json(source, text)
-                source = replace(source, layout=layout, record=record)
-        if problem:
-            format = ""
-        elif (source.record and format in ("", *TEXT)) or (source.layout and not format):
-            # whatever its name says
-            format = "json" if source.layout == "list" else "jsonl"
-        elif not format:
-            line = (source.text.removeprefix(BOM).lstrip().splitlines() or [b""])[0]
-            format = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
-    reason = InputError(f"{name} {problem}", remedies=remedies) if problem else None
-    return replace(source, format=format, problem=reason)
+        source.format = _format_of_text(source, by_name)
+    return source
+
+
+def _problem(source: Source, by_name: str, actual: str) -> InputError | None:
+    """Return why a file is not a table, whatever its first bytes hold."""
+    start, remedies = source.start[:4096], list[Remedy]()
+    if not start.strip():
+        words = "is empty; expected a table with a header and at least one vote"
+    elif by_name and actual and actual != (source.compression or by_name):
+        packed = f" in {source.compression}" if source.compression else ""
+        words = f"is not {by_name.upper()}{packed}: its content is {actual}; rename or convert it"
+    elif actual in ("SQLite", "DuckDB"):
+        words = f"is a database; read it as {actual.lower()}:///{source.name}"
+        remedies = [use(query=Placeholder('"SELECT ..."'))]
+    elif by_name or actual in ("gzip", "zstd", "parquet", "arrow"):
+        return None
+    elif actual or b"\0" in start:
+        what = f"its content is {actual}" if actual else "it is binary"
+        words = f"is not a table that Finegold reads: {what}; it reads {READABLE_FILES}"
+    else:
+        return None
+    return InputError(f"{source.name} {words}", remedies=remedies)
+
+
+def _format_of_text(source: Source, by_name: str) -> str:
+    text = source.text.removeprefix(BOM).lstrip()
+    if text.startswith((b"{", b"[")):
+        source.layout, source.record = _look_at_json(source, text)
+    if source.problem:
+        return ""
+    # whatever its name says
+    if (source.record and by_name in ("", *TEXT)) or (source.layout and not by_name):
+        return "json" if source.layout == "list" else "jsonl"
+    line = (text.splitlines() or [b""])[0]
+    return by_name or ("tsv" if line.count(b"\t") > line.count(b",") else "csv")
+
+
+def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
+    """Return how JSON that begins with this text is laid out, and its first object, which may be
+    cut; {} if it is odd.
+    """
+    import ijson
+
+    is_list = text.startswith(b"[")
+    with suppress(ValueError, RecursionError, *DAMAGED), source.open_bytes() as file:
+        # of JSON Lines, the first line holds a whole object
+        while not is_list and (line := file.readline(MAX_FIELD_BYTES)):
+            if line.removeprefix(BOM).strip():
+                return "lines", dict(json.loads(line))
+    builder, depth = ijson.ObjectBuilder(), 0
+    with suppress(ijson.JSONError, ValueError, *DAMAGED), source.open_bytes() as file:
+        skip_bom(file)
+        for event, value in islice(ijson.basic_parse(file, use_float=True), MAX_EVENTS):
+            builder.event(event, value)
+            depth += event.startswith("start") - event.startswith("end")
+            # the first item of a list is complete
+            if is_list and depth == 1 and event != "start_array":
+                break
+    found = getattr(builder, "value", None)
+    record = found[0] if is_list and isinstance(found, list) and found else found
+    return "list" if is_list else "object", record if isinstance(record, dict) else {}
 
 
 def by_extension(data: Path | bytes) -> tuple[str, str]:
@@ -582,64 +521,46 @@ def by_magic(start: bytes) -> str:
     return next((kind for magic, kind in MAGIC_FORMATS.items() if start.startswith(magic)), "")
 
 
-# Whether it is safe to read them.
+def is_workbook(source: Source) -> bool:
+    """Recognise a workbook by its content, because any file may be called .xls; a damaged one by
+    its name.
+    """
+    if not source.start.startswith(ZIP):
+        return source.start.startswith(OLE)
+    with suppress(zipfile.BadZipFile, OSError):
+        return not PARTS_OF_WORKBOOK.isdisjoint(file.filename for file in source.archive)
+    return source.name.lower().endswith(workbooks.SUFFIXES)
 
 
-def check_source(source: Source) -> None:
-    """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage."""
-    # The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not
-    # read.
-    with suppress(
-        OSError, zipfile.BadZipFile, pl.exceptions.PolarsError, pl.exceptions.PanicException
-    ):
-        start = source.start
-        magic = by_magic(start)
-        if start.startswith(ZIP):
-            limits.check_unpacked(
-                source.name,
-                source.data,
-                sum(member.file_size for member in archive_members(source)),
-            )
-            return
-        if magic in ("parquet", "arrow"):
-            limits.check_cells(
-                source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic
-            )
-            return
-        packed = magic if magic in ("gzip", "zstd") else ""
-        if not packed and (not limits.Nesting(source.name).add(start) or len(start) < START):
-            return
-        size, nesting = 0, limits.Nesting(source.name)
+def sheet_text(source: Source, sheet: str | None = None) -> Source:
+    """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
+    title, text = workbooks.read_sheet(source.name, source.data, sheet)
+    return sniff(Source(f'{source.name}, sheet "{title}"', text))
+
+
+def check_unpacked(source: Source) -> None:
+    """Refuse a compressed file that unpacks to far too much, and a damaged one."""
+    size = len(source.data) if isinstance(source.data, bytes) else source.data.stat().st_size
+    most = max(int(limit("UNPACKED", MAX_UNPACKED_BYTES)), MAX_UNPACKED_RATIO * size)
+    unpacked = 0
+    if source.start.startswith(ZIP):
+        with suppress(zipfile.BadZipFile, OSError):
+            unpacked = sum(file.file_size for file in source.archive)
+    elif source.compression:
         try:
-            with replace(source, compression=packed).open_bytes() as file:
-                while chunk := file.read(limits.CHUNK):
-                    size += len(chunk)
-                    if packed == "gzip":
-                        limits.check_unpacked(source.name, source.data, size)
-                    if not nesting.add(chunk) and packed != "gzip":
-                        return
+            with source.open_bytes() as file:
+                while unpacked <= most and (chunk := file.read(CHUNK_BYTES)):
+                    unpacked += len(chunk)
         except EOFError:
             raise InputError(
-                f"{source.name} is cut short: the gzip data ends too early; {limits.AGAIN}"
+                f"{source.name} is cut short: the {source.compression} data ends too early; {AGAIN}"
             ) from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            problem = (
-                f"{source.name} is damaged: it cannot be unpacked with gzip ({error});"
-                f" {limits.AGAIN}"
-            )
-            raise InputError(problem) from None
-
-
-def check_lines(source: Source) -> None:
-    """Refuse JSON Lines with a very long line: parsing it takes minutes."""
-    most, length = limits.limit("LINE"), 0
-    with suppress(OSError), source.open_bytes() as file:
-        while chunk := file.read(limits.CHUNK):
-            first, *others = chunk.split(b"\n")
-            length = max([length + len(first), *map(len, others)])
-            if length > most:
-                limits.refuse(source.name, f"has a line of more than {most:,} bytes", "LINE")
-            length = len(others[-1]) if others else length
+        except DAMAGED as error:
+            how = f"it cannot be unpacked with {source.compression} ({error})"
+            raise InputError(f"{source.name} is damaged: {how}; {AGAIN}") from None
+    if unpacked > most:
+        excess = f"unpacks to more than {most:,} bytes, which is the limit"
+        raise InputError(f"{source.name} {excess}; {remedy_of('UNPACKED')}")
 
 
 # What the user says about a delimited text.
@@ -669,22 +590,21 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
         )
     sources = sources_of(votes)
     if encoding is not None:
-        try:
-            codecs.lookup(encoding)
-        except LookupError:
-            raise InputError(
-                f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16'
-            ) from None
-        for number, source in enumerate(sources):
-            with replace(
-                source, compression="gzip" if by_magic(source.start) == "gzip" else ""
-            ).open_bytes() as file:
-                data = file.read()
-            try:
-                sources[number] = sniff(Source(source.name, data.decode(encoding).encode()))
-            except (UnicodeError, LookupError) as error:
-                problem = (
-                    f"{source.name} is not written in {encoding} ({error}); try another encoding"
-                )
-                raise InputError(problem) from None
+        sources = [_decoded(source, encoding) for source in sources]
     return [replace(source, separator=mark, header=int(header)) for source in sources]
+
+
+def _decoded(source: Source, encoding: str) -> Source:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise InputError(
+            f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16'
+        ) from None
+    try:
+        with source.open_bytes() as file:
+            return sniff(Source(source.name, file.read().decode(encoding).encode()))
+    except (UnicodeError, LookupError) as error:
+        raise InputError(
+            f"{source.name} is not written in {encoding} ({error}); try another encoding"
+        ) from None

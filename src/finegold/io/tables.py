@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -23,14 +24,12 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.diagnosis import ragged_line, wrong_header
-from finegold.io.limits import AGAIN, CHUNK, limit, n_bytes, refuse
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import (
     ARROW_STREAM,
     BOM,
     UNREADABLE,
     Source,
-    check_lines,
     is_files,
     lines_of,
     reading,
@@ -300,7 +299,7 @@ class Table:
             elif source.compression or isinstance(source.data, bytes) or b"\n" not in source.start:
                 return None
             else:
-                total += n_bytes(source.data) * source.start.count(b"\n") // len(source.start)
+                total += source.data.stat().st_size * source.start.count(b"\n") // len(source.start)
         return total
 
 
@@ -339,14 +338,10 @@ def open_sources(sources: Sequence[Source]) -> Table:
                 f"{source.name} is {kind}, which has no separator and no header line; leave"
                 " them out"
             )
-    for number, source in enumerate(sources):
+    for source in sources:
         with reading(source):
-            if source.format in ("json", "jsonl"):
-                sources[number] = source = _without_nan(source)
             scans.append(_scan(source))
             columns.append(scans[-1].collect_schema().names())
-        if len(columns[-1]) > (most := limit("COLUMNS")):
-            refuse(source.name, f"has {len(columns[-1]):,} columns, more than {most:,}", "COLUMNS")
     for source, names in zip(sources, columns, strict=True):
         if differing := ", ".join(sorted(set(names) ^ set(columns[0]))):
             problem = f"{source.name} has other columns than {sources[0].name} ({differing})"
@@ -456,19 +451,11 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
     """Scan a file, and add its annotator. `types` overrides the dtypes that Polars infers for
     columns of JSON.
     """
-    data = source.content
+    data = source.data
     if source.is_delimited:
         scan = scan_delimited(source)
     elif source.format == "jsonl":
-        check_lines(source)
-        if not isinstance(data, bytes) and any(mark in str(data) for mark in "*?["):
-            # Polars takes such a path for a pattern
-            data = data.read_bytes()
-        # which Polars takes for a part of the first object
-        if source.text.startswith(BOM):
-            with source.open_bytes() as file:
-                data = file.read().removeprefix(BOM)
-        scan = pl.scan_ndjson(data, infer_schema_length=None, schema_overrides=types)
+        scan = _lines_of_rows(source, types)
     elif source.format == "json":
         scan = _list_of_rows(source, types)
     elif source.format == "parquet":
@@ -484,12 +471,32 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
     )
 
 
+def _lines_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan JSON Lines. Of a text that Polars does not read as it is, read all of it: its NaN becomes
+    null, and its byte-order mark goes.
+    """
+    # Polars takes such a path for a pattern
+    is_pattern = isinstance(source.data, Path) and any(mark in str(source.data) for mark in "*?[")
+    if not is_pattern and not source.text.startswith(BOM):
+        scan = pl.scan_ndjson(source.data, infer_schema_length=None, schema_overrides=types)
+        with suppress(pl.exceptions.ComputeError):
+            scan.collect_schema()
+            return scan
+    with source.open_bytes() as file:
+        text = _without_nan(file.read().removeprefix(BOM))
+    return pl.scan_ndjson(text, infer_schema_length=None, schema_overrides=types)
+
+
 def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
     """Read a JSON list of objects, as pandas writes with orient="records", as a whole."""
     with source.open_bytes() as file:
         text = file.read()
+    options: dict[str, Any] = {"infer_schema_length": None, "schema_overrides": types}
+    with suppress(pl.exceptions.PolarsError):
+        return pl.read_json(text, **options).lazy()
+    text = _without_nan(text)
     try:
-        return pl.read_json(text, infer_schema_length=None, schema_overrides=types).lazy()
+        return pl.read_json(text, **options).lazy()
     except pl.exceptions.PolarsError:
         rows: Any = None
         reason = "it has no rows"
@@ -519,29 +526,18 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
         return as_frame(rows).lazy()
 
 
-def _without_nan(source: Source) -> Source:
-    """Return JSON with null instead of NaN, read as a whole; JSON without NaN is returned as it is."""
-    with source.open_bytes() as file:
-        end = b""
-        while (chunk := file.read(CHUNK)) and NAN not in end + chunk:
-            end = chunk[-len(NAN) + 1 :]
-        if not chunk:
-            return source
-    with source.open_bytes() as file:
-        text = file.read()
-    cleaned = TEXT_OR_NAN.sub(lambda match: b"null" if match[0] == NAN else match[0], text)
-    return (
-        source
-        if cleaned == text
-        else Source(source.name, cleaned, source.format, annotator=source.annotator)
-    )
+def _without_nan(text: bytes) -> bytes:
+    """Return JSON with null instead of NaN."""
+    if NAN not in text:
+        return text
+    return TEXT_OR_NAN.sub(lambda match: b"null" if match[0] == NAN else match[0], text)
 
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
     """Scan a text. Columns without names are called by their numbers, from 1."""
     dialect: dict[str, Any] = {"separator": source.delimiter, "infer_schema": False}
     if not source.header:
-        scan = pl.scan_csv(source.content, has_header=False, glob=False, **dialect)
+        scan = pl.scan_csv(source.data, has_header=False, glob=False, **dialect)
         return scan.rename(
             {name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)}
         )
@@ -556,7 +552,7 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
         "skip_lines": 0 if header else skipped,
         "glob": False,
     }
-    rows = pl.scan_csv(header or source.content, **start, **dialect).collect().rows()
+    rows = pl.scan_csv(header or source.data, **start, **dialect).collect().rows()
     # as they are in the file: Polars renames duplicates
     names = [name or "" for row in rows for name in row]
     unnamed = names.count("")
@@ -565,7 +561,7 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
             raise problem
         _refuse_repeated_names(source.name, names)
     schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
-    scan = pl.scan_csv(source.content, schema=schema, skip_lines=skipped, glob=False, **dialect)
+    scan = pl.scan_csv(source.data, schema=schema, skip_lines=skipped, glob=False, **dialect)
     # commas at the end of every line are no columns
     if unnamed > 1 and all(names[:-unnamed]):
         scan = scan.select(scan.collect_schema().names()[:-unnamed])
@@ -588,22 +584,15 @@ def batches(
     # Rows of a delimited text may omit so many of the last cells.
 
     with reading(source):
-        query, done, may_be_short = scan.select(columns), 0, False
-        # rows, if the file says how many
-        declared: int | None = None
+        query, may_be_short = scan.select(columns), False
         if source.is_delimited:
             last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
             query = scan.select(*columns, last)
-        elif source.format in ("parquet", "arrow"):
-            declared = int(scan.select(pl.len()).collect().item())
         # Polars sees rows with too many fields only if it may not skip the columns that are not
         # asked for.
         flags = pl.QueryOptFlags(projection_pushdown=not source.is_delimited)
         large = query.collect_batches(engine="streaming", optimizations=flags)
         for batch in (part for each in large for part in each.iter_slices(MOST_ROWS)):
-            done += batch.height
-            if declared is not None and done > declared:
-                break
             if source.is_delimited:
                 may_be_short |= bool(batch.get_column(SHORT).any())
                 batch = batch.drop(SHORT)
@@ -617,11 +606,3 @@ def batches(
             may_be_short = bool(short.collect().item())
         if may_be_short and (problem := ragged_line(source, may_omit)) is not None:
             raise problem
-        # Polars ends early, without an error, if one of its threads panics over a damaged file.
-        if declared is not None and done != declared:
-            kind, actual = (
-                source.format.capitalize(),
-                "more" if done > declared else f"only {done:,}",
-            )
-            reason = f"it declares {declared:,} rows and has {actual}"
-            raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")

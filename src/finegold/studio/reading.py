@@ -23,12 +23,11 @@ from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, g
 from finegold.io.exports import find_export
 from finegold.io.exports.base import Export, ExportOptions
 from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
-from finegold.io.limits import read_workbook
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
 from finegold.io.source import (
     Source,
-    check_source,
+    check_unpacked,
     is_workbook,
     reading,
     sheet_text,
@@ -38,6 +37,7 @@ from finegold.io.source import (
 from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading
+from finegold.io.workbooks import find_sheets
 from finegold.io.writeback import TOOLS
 from finegold.options import options_of
 from finegold.studio.problems import rename_files, words_of
@@ -228,11 +228,7 @@ def preview(path: Path, layout: Layout) -> Preview:
     """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
     source, sheets = Source(path.name, path), list[str]()
     with suppress(InputError, OSError):
-        sheets = (
-            read_workbook("find_sheets", source.name, source.data).facts["sheets"]
-            if is_workbook(source)
-            else []
-        )
+        sheets = find_sheets(source.name, source.data) if is_workbook(source) else []
     try:
         sources = find_sources(path, layout)
         export = find_tool(sources, layout)
@@ -261,7 +257,7 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
     sources = sources_of(str(path)) if layout.sheet is None else [Source(str(path), path)]
     if layout.sheet is not None:  # its name is never part of a path
-        check_source(sources[0])
+        check_unpacked(sources[0])
         if not is_workbook(sources[0]):
             raise InputError(
                 "it is not a workbook, so it has no sheets; leave the sheet out", str(path)

@@ -1,11 +1,12 @@
-"""The memory that is available for arrays, the folder of caches, and the nearest name to a misspelt
-one.
+"""Limits that the environment sets, the memory that is available, the folder of caches, and the
+nearest name to a misspelt one.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -18,46 +19,48 @@ from finegold.system.files import write_bytes
 CGROUP = Path("/sys/fs/cgroup")
 
 
+def limit(name: str, default: float) -> float:
+    """Return the limit FINEGOLD_MAX_NAME of the environment, or its default."""
+    text = os.environ.get(f"FINEGOLD_MAX_{name}", "")
+    try:
+        return float(text or default)
+    except ValueError:
+        raise InputError(
+            f"FINEGOLD_MAX_{name} is {text!r}; expected a number, such as 1e9"
+        ) from None
+
+
+def remedy_of(name: str) -> str:
+    """Return the end of a message about something that exceeds a limit."""
+    return f"if you trust the file, raise the limit: FINEGOLD_MAX_{name}=N in the environment"
+
+
 def available_memory() -> float:
     """Return the number of bytes that this process may still allocate, or infinity if it is
-    unknown.
+    unknown. FINEGOLD_MAX_MEMORY overrides it.
     """
-    # The environment variable FINEGOLD_MAX_MEMORY overrides the measured value.
-    if (text := os.environ.get("FINEGOLD_MAX_MEMORY")) is not None:
-        try:
-            return float(text)
-        except ValueError:
-            raise InputError(
-                f"FINEGOLD_MAX_MEMORY is {text!r}; expected a number of bytes, such as 16e9"
-            ) from None
-    limits = [float("inf")]
-    try:
+    if (stated := limit("MEMORY", math.inf)) < math.inf:
+        return stated
+    limits = [math.inf]
+    with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         limits.append(
             1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
         )
-    except (OSError, StopIteration, ValueError):
-        with suppress(AttributeError, OSError, ValueError):
-            limits.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
     # the control group (version 2), whose limit may be "max"
     with suppress(OSError, ValueError):
-        limit, used = (
+        most, used = (
             int((CGROUP / name).read_text(encoding="ascii"))
             for name in ("memory.max", "memory.current")
         )
-        limits.append(float(limit - used))
-    if sys.platform != "win32":
+        limits.append(float(most - used))
+    # of `ulimit -v`
+    with suppress(ImportError, OSError, ValueError):
         import resource
 
-        used = 0
-        with suppress(OSError, ValueError):
-            used = (
-                int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-                * resource.getpagesize()
-            )
-        # of `ulimit -v`
-        if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
-            limits.append(float(limit - used))
+        if (most := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            limits.append(float(most - pages * resource.getpagesize()))
     return min(limits)
 
 

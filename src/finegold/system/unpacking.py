@@ -1,15 +1,13 @@
-"""Read archives of a manifest (JSON) and arrays (NPY). Nothing in them is trusted before it is
-checked.
+"""Read archives of a manifest (JSON) and arrays (NPY). Nothing in them is unpickled, and what
+kernels rely on is checked.
 
 Finegold writes its archives without compression, so an archive that unpacks to far more than its
-own size was not written by Finegold. Sizes are checked before memory is allocated.
+own size was not written by Finegold.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,13 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldError, InputError
+from finegold.system.memory import limit, remedy_of
 
 # the limit, unless the file itself is larger
 MAX_UNPACKED_BYTES = 32 * 2**20
-# the environment variable that overrides the limit
-LIMIT_VARIABLE = "FINEGOLD_MAX_UNPACKED"
-# unpacked at a time
-CHUNK_BYTES = 2**20
 # kinds of NumPy dtypes: booleans, numbers, dates
 ALLOWED_KINDS = "biufmM"
 
@@ -39,19 +34,12 @@ def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-            text = os.environ.get(LIMIT_VARIABLE, str(MAX_UNPACKED_BYTES))
-            try:
-                limit = int(float(text))
-            except (ValueError, OverflowError):
-                raise InputError(
-                    f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}"
-                ) from None
-            if unpacked > max(limit, Path(path).stat().st_size):
-                raise InputError(
-                    f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are"
-                    " allowed; if you trust the file, set the environment variable"
-                    f" {LIMIT_VARIABLE} to a larger number of bytes"
+            most = max(limit("UNPACKED", MAX_UNPACKED_BYTES), Path(path).stat().st_size)
+            if unpacked > most:
+                excess = (
+                    f"unpacks to {unpacked:,} bytes, more than the {most:,.0f} that are allowed"
                 )
+                raise InputError(f"{path} {excess}; {remedy_of('UNPACKED')}")
             yield archive
     except FinegoldError:
         raise
@@ -83,34 +71,14 @@ def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     unpickled.
     """
     arrays = {}
-    for member in (member for member in archive.infolist() if member.filename.endswith(".npy")):
-        with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
-            header = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, fortran_order, dtype = header(file)
-            size = math.prod(shape) * dtype.itemsize
-            if (
-                dtype.kind not in ALLOWED_KINDS
-                or fortran_order
-                or file.tell() + size != member.file_size
-            ):
-                raise ValueError(
-                    f"{member.filename} is not a plain array, or its size does not match its header"
-                )
-            array = np.empty(shape, dtype)
-            memory, done = array.reshape(-1).view(np.uint8).data, 0
-            while done < size and (chunk := file.read(min(CHUNK_BYTES, size - done))):
-                memory[done : done + len(chunk)] = chunk
-                done += len(chunk)
-            if done != size:
-                raise EOFError(f"{member.filename} ends too early")
-        arrays[member.filename.removesuffix(".npy")] = array.astype(
-            dtype.newbyteorder("="), copy=False
-        )
+    for name in archive.namelist():
+        if name.endswith(".npy"):
+            with archive.open(name) as file:
+                array = np.lib.format.read_array(file, allow_pickle=False)
+            if array.dtype.kind not in ALLOWED_KINDS:
+                raise ValueError(f"{name} holds {array.dtype}")
+            native = array.astype(array.dtype.newbyteorder("="), copy=False)
+            arrays[name.removesuffix(".npy")] = np.asarray(native, order="C")
     return arrays
 
 

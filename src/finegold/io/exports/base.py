@@ -17,17 +17,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.limits import check_nesting, limit, remedy_of
 from finegold.io.source import Source, skip_bom
 from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import NOTHING
+
+if sys.version_info >= (3, 14):
+    import zipfile as zstd_zipfile
+else:
+    from backports.zstd import zipfile as zstd_zipfile
 
 # between the labels of an answer that has several: their set is a class of its own
 SEVERAL = "|"
@@ -265,7 +268,7 @@ def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator
         for item in read(file, path, use_float=True, buf_size=CHUNK, multiple_values=not path):
             done += 1
             yield item
-    except (ijson.JSONError, UnicodeDecodeError) as error:
+    except (ijson.JSONError, ValueError) as error:
         # without the drawing
         reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
         problem = "the file is cut short" + (
@@ -276,18 +279,12 @@ def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
     """Yield one JSON value per line. Blank lines do not count."""
-    number, most = 0, limit("LINE")
-    while line := file.readline(most + 1):
-        if len(line) > most:
-            raise DamagedExport(
-                f"a line of more than {most:,} bytes", remedy_of("LINE"), record=number + 1
-            )
-        if line.strip():
-            number += 1
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DamagedExport(f"not valid JSON ({error})", record=number) from None
+    lines = (line for line in file if line.strip())
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DamagedExport(f"not valid JSON ({error})", record=number) from None
 
 
 # Zip archives.
@@ -298,22 +295,16 @@ ENCRYPTED = 1
 
 @contextmanager
 def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
-    """Open an archive. Python unpacks zstd from 3.14 on, and a backport does before that."""
-    library: Any = zipfile
-    if sys.version_info < (3, 14):
-        with suppress(ImportError):
-            from backports.zstd import zipfile as library
+    """Open an archive, which may be packed with zstd."""
     data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
     try:
-        with library.ZipFile(data) as archive:
+        with zstd_zipfile.ZipFile(data) as archive:
             yield archive
-    except (zipfile.BadZipFile, library.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zstd_zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise DamagedExport(f"the zip archive is damaged ({error})") from None
     except NotImplementedError as error:
-        if str(error).startswith("zip file version"):
-            raise DamagedExport(f"the zip archive is damaged ({error})") from None
-        unpacker = "install what can unpack it: pip install 'finegold[inspect]'"
-        raise DamagedExport("it is packed with zstd", unpacker) from None
+        # the version of the format, or a way of packing that does not exist
+        raise DamagedExport(f"the zip archive is damaged ({error})") from None
 
 
 @contextmanager
@@ -323,8 +314,6 @@ def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
         raise DamagedExport(
             f"{name} is encrypted", "unpack the archive with its password, and give the files in it"
         )
-    with archive.open(name) as file:
-        check_nesting(f"{name} in {PurePath(archive.filename or 'the archive').name}", file)
     try:
         with archive.open(name) as file:
             yield cast(BinaryIO, file)
