@@ -45,7 +45,6 @@ LONGEST = [
     "cli/streams",
     "methods/accuracy",
     "io/predictions",
-    "system/fuzz",
     "io/distributed",
     "kernels/few_votes",
     "kernels/scale_single",

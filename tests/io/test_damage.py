@@ -6,15 +6,21 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterable
+import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from backports import zstd
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from finegold import InputError
-from finegold.io.limits import NEGATIVE_PAGE
+import finegold
+from finegold import Annotations, InputError
+from finegold.errors import FinegoldWarning
 from finegold.io.read import read
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
@@ -26,92 +32,162 @@ from tests.support.exports_made import (
     lines,
     zipped,
 )
-from tests.support.exports_sheets import MT_BENCH, SAGEMAKER
+from tests.support.exports_sheets import MT_BENCH, SAGEMAKER, SHEETS
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
-from tests.support.workbooks import xlsx
+from tests.support.workbooks import LONG, ods, replace_in, xlsx
+
+BOMB = "task,worker,label\n" + "\0" * 3_000_000
 
 
-def refusals(paths: Iterable[Path], **options: Any) -> list[str]:
-    """Read files, and return what is said of those that are refused; any other exception is an error."""
-    said = []
-    for path in paths:
-        try:
-            read(path, **options)
-        except InputError as error:
-            said.append(str(error))
-    return said
+def packed(name: str, text: str) -> bytes:
+    return (gzip if name.endswith(".gz") else zstd).compress(text.encode())
 
 
-def damaged(content: bytes, place: int) -> bytes:
+def flipped(content: bytes, place: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
 
 
-@pytest.mark.parametrize("name", ["v.csv.gz", "v.jsonl.gz", "v.json.gz", "v.gz"])
+@pytest.mark.parametrize("name", ["v.csv.gz", "v.jsonl.gz", "v.json.gz", "v.gz", "v.csv.zst"])
 @pytest.mark.parametrize("place", [1, 3, 11, 40, -6])
-def test_damaged_gzip(tmp_path: Path, name: str, place: int) -> None:
+def test_a_damaged_compressed_file_is_refused(tmp_path: Path, name: str, place: int) -> None:
     text = CSV if "csv" in name else lines(PRODIGY) if "jsonl" in name else json.dumps(LABEL_STUDIO)
-    packed = gzip.compress(text.encode())
-    words = r"(is damaged|is cut short|cannot be|is not|is neither).*;"
-    if place == 1 and name in (
-        "v.csv.gz",
-        "v.jsonl.gz",
-    ):  # by its name it is gzip, by its content it is not
-        words = "is damaged: it cannot be unpacked .*again"
+    content = packed(name, text * 5 if name.endswith("zst") else text)
+    words = r"(is damaged|is cut short|cannot be|is not|is neither|not valid).*;"
     with pytest.raises(InputError, match=rf"{name}.* {words}"):
-        read(write(tmp_path / name, damaged(packed, place % len(packed))))
+        read(write(tmp_path / name, flipped(content, place % len(content))))
 
 
-@pytest.mark.parametrize("place", [4, 6, 9, 15, 30])
-def test_damaged_zstd(tmp_path: Path, place: int) -> None:
-    zstd = pytest.importorskip("backports.zstd")
-    packed = zstd.compress((CSV * 5).encode(), options={zstd.CompressionParameter.checksum_flag: 1})
-    with pytest.raises(InputError, match=r"v\.csv\.zst.*(damaged|cut short).*;"):
-        read(write(tmp_path / "v.csv.zst", damaged(packed, place)))
+UNPACKED_TO_MUCH = {
+    "v.csv.gz": packed("v.gz", BOMB),
+    "v.csv.zst": packed("v.zst", BOMB),
+    "v.zip": zipped({"ann.jsonl": BOMB}),
+    "v.eval": zipped({"header.json": '{"eval":{}}', "samples/1.json": BOMB}),
+    "v.xlsx": zipped({"xl/workbook.xml": BOMB}),
+}
+
+
+@pytest.mark.parametrize("name", UNPACKED_TO_MUCH)
+def test_what_unpacks_to_too_much_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2_000_000")
+    words = rf"{name} unpacks to more than 2,000,000 bytes, .*FINEGOLD_MAX_UNPACKED=N"
+    with pytest.raises(InputError, match=words):
+        read(write(tmp_path / name, UNPACKED_TO_MUCH[name]))
+
+
+@pytest.mark.parametrize("name", ["v.csv.gz", "v.csv.zst"])
+def test_what_unpacks_to_a_hundred_times_its_size_is_read(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "10")
+    in_parts = packed(name, CSV[:9]) + packed(name, CSV[9:])
+    assert votes_of(read(write(tmp_path / name, in_parts))) == VOTES
+
+
+FAR_ROW = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+FAR_CELLS = '<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16000"'
 
 
 @pytest.mark.parametrize(
-    "files", [{"ann.jsonl": '{"id":1,"text":"x","label":["a"]}'}, {"header.json": "{}"}]
-)
-def test_an_encrypted_archive(tmp_path: Path, files: dict[str, str]) -> None:
-    content = bytearray(zipped(files))
+    ("make", "part", "old", "new", "is_read"),
+    [
+        (xlsx, "xl/worksheets/sheet1.xml", "</sheetData>", FAR_ROW, False),
+        (ods, "content.xml", "<table:table-row><table:table-cell", FAR_CELLS, False),
+        (ods, "content.xml", "</table:table>", FAR_CELLS + "/></table:table-row></table:table>", True),
+    ],
+)  # fmt: skip
+def test_a_stray_cell_far_away_does_not_end_the_program(
+    tmp_path: Path, make: Any, part: str, old: str, new: str, is_read: bool
+) -> None:
+    path = replace_in(make(tmp_path / f"v.{make.__name__}", {"A": LONG}), part, old, new)
+    if is_read:
+        assert votes_of(read(path)) == VOTES
+    else:
+        with pytest.raises(InputError, match=rf"{path.name} is (a )?damaged.*; save"):
+            read(path)
+
+
+def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
+    content = bytearray(zipped({"ann.jsonl": '{"id":1,"text":"x","label":["a"]}'}))
     for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         content[content.find(mark) + flags] |= 1
-    with pytest.raises(
-        InputError, match=r"v\.zip .*encrypted; unpack the archive with its password"
-    ):
+    words = r"v\.zip .*encrypted; unpack the archive with its password"
+    with pytest.raises(InputError, match=words):
         read(write(tmp_path / "v.zip", bytes(content)))
 
 
-def test_a_workbook_without_sheets_and_a_header_with_a_control_character(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"v\.xlsx is a workbook without sheets"):
-        read(xlsx(tmp_path / "v.xlsx", {}))
-    assert votes_of(read(write(tmp_path / "v.csv", CSV.replace("label", "la\x1fbel", 1)))) == VOTES
-
-
-@pytest.mark.parametrize("which", range(3))
-def test_a_parquet_file_with_counts_of_rows_that_disagree(tmp_path: Path, which: int) -> None:
-    """The count of the file, of a column and of a group of rows: a wrong one must not lose rows in silence."""
-    n = 300_000
-    path = tmp_path / "v.parquet"
-    pl.DataFrame(dict.fromkeys(["task", "worker", "label"], ["a"] * n)).write_parquet(
-        path, row_group_size=n
-    )
-    count, other = (
-        bytes.fromhex("c0cf24"),
-        bytes.fromhex("c0b802"),
-    )  # 300,000 and 20,000 as Thrift writes them
-    content = path.read_bytes()
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    parts = content[footer:].split(count)
-    assert len(parts) == 6  # one count of the file, three of columns, one of the group
-    place = (1, 2, 5)[which]
-    path.write_bytes(
-        content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:])
-    )
-    with pytest.raises(
-        InputError, match=r"v\.parquet is not a complete Parquet file \(.*; fetch or write"
-    ):
+@pytest.mark.parametrize("write_table", ["write_parquet", "write_ipc", "write_ipc_stream"])
+@pytest.mark.parametrize("keep", [0.5, 0.99])
+def test_a_binary_table_that_is_cut_short_is_refused(
+    tmp_path: Path, write_table: str, keep: float
+) -> None:
+    file = io.BytesIO()
+    names = [f"t{n}" for n in range(1000)]
+    table = pl.DataFrame(dict.fromkeys(["task", "worker", "label"], names))
+    getattr(table, write_table)(file)
+    content = file.getvalue()
+    path = write(tmp_path / "v.arrow", content[: int(keep * len(content))])
+    with pytest.raises(InputError, match=r"v\.arrow.*(not a complete|is not ARROW)"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("deep.json", "[" * 100_000, "cannot be read as JSON"),
+        ("deep.jsonl", '{"task":' + "[" * 10_000 + "]" * 10_000 + "}", "holds no votes"),
+        ("digits.jsonl", '{"task":1,"worker":2,"label":%s}' % ("7" * 5000), "not valid JSON"),
+        ("digits.json", '[{"task":1,"worker":2,"label":%s}]' % ("7" * 5000), "cannot be read"),
+    ],
+)
+def test_json_that_no_parser_takes_is_refused(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    with pytest.raises(InputError, match=rf"{name}.*{words}"):
+        read(write(tmp_path / name, text))
+
+
+def test_nan_in_json_is_no_vote(tmp_path: Path) -> None:
+    rows = [{"task": n, "worker": f"NaN{n % 2}", "label": float("nan")} for n in range(4)]
+    rows[1]["label"] = rows[2]["label"] = 1
+    for name, text in (
+        ("v.jsonl", "\n".join(map(json.dumps, rows))),
+        ("v.json", json.dumps(rows)),
+    ):
+        votes = read(write(tmp_path / name, text))
+        assert votes_of(votes) == {(1, "NaN1", 1), (2, "NaN0", 1)}
+
+
+def test_too_many_classes_are_refused_with_their_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"{n},w,text {n}\n" for n in range(12))
+    path = write(tmp_path / "v.csv", f"task,worker,answer\n{rows}")
+    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "12")
+    assert read(path).n_classes == 12
+    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "11")
+    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*label=NAME'
+    with pytest.raises(InputError, match=rf"{words}.*FINEGOLD_MAX_CLASSES=N"):
+        read(path)
+    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "many")
+    with pytest.raises(InputError, match="FINEGOLD_MAX_CLASSES is 'many'; expected a number"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("method", "n_classes"), [("ds", 3000), ("hds", 3000), ("ebcc", 3000), ("cbcc", 300)]
+)
+def test_matrices_that_do_not_fit_into_memory_are_refused(
+    method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "100e6")
+    n = np.arange(n_classes)
+    votes = Annotations.from_arrays(n, n % 5, n)
+    words = rf"{method} .* GB .*{n_classes:,} classes.*FINEGOLD_MAX_MEMORY=N"
+    with pytest.raises(InputError, match=words):
+        finegold.aggregate(votes, method)
+    assert len(finegold.aggregate(votes, "mv").label) == n_classes
 
 
 def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
@@ -124,28 +200,8 @@ def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
         Path(name).write_text(CSV)
 
 
-REMOVED = object()
-WRONG: list[Any] = [
-    *(
-        REMOVED,
-        None,
-        5,
-        -1.5,
-        True,
-        "",
-        "text",
-        "\ud800",
-        [],
-        [5],
-        [1, "a"],
-        [[]],
-        {},
-        {"a": 5},
-        [None],
-        [{"a": []}],
-    ),
-    {"taxonomy": 5},
-]
+# Any bytes, and any values in the records of exports, are read or refused in a sentence.
+
 RECORDS: dict[str, Any] = {
     "label-studio": LABEL_STUDIO,
     "prodigy": PRODIGY,
@@ -157,44 +213,92 @@ RECORDS: dict[str, Any] = {
 }
 
 
+@cache
+def samples() -> dict[str, bytes]:
+    """A small file of each format."""
+    frame = pl.DataFrame(LONG[1:], schema=LONG[0], orient="row")
+    found = {"v.csv": CSV.encode(), "utf16.csv": CSV.encode("utf-16")}
+    found["v.tsv"], found["v.jsonl"] = (
+        CSV.replace(",", "\t").encode(),
+        frame.write_ndjson().encode(),
+    )
+    found |= {f"{tool}.json": json.dumps(records).encode() for tool, records in RECORDS.items()}
+    found |= {name: content.encode() for name, content in SHEETS.values()}
+    found |= {name: packed(name, CSV) for name in ("v.csv.gz", "v.csv.zst")}
+    samples = {f"samples/{n}.json": json.dumps(each) for n, each in enumerate(INSPECT["samples"])}
+    header = json.dumps({"version": 2, "status": "success", "eval": INSPECT["eval"]})
+    found["log.eval"] = zipped({"header.json": header, **samples})
+    found["doccano.zip"] = zipped({name: lines(rows) for name, rows in DOCCANO.items()})
+    return found
+
+
+def read_or_refused(path: Path, **options: Any) -> bool:
+    """Any other exception is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FinegoldWarning)
+        try:
+            read(path, **options)
+        except InputError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", samples())
+def test_a_file_with_changed_bytes_is_read_or_refused(tmp_path: Path, name: str) -> None:
+    whole = samples()[name]
+    assert read_or_refused(write(tmp_path / name, whole))
+    place = st.integers(0, len(whole))
+    odd = st.sampled_from(
+        [b"", b"\0", b"\xff\xfe", b'"', b"\r", b"\n", b"\xed\xa0\x80", b"[", b"{"]
+    )
+    changed = st.one_of(
+        st.builds(lambda cut: whole[:cut], place),
+        st.builds(lambda at, new: whole[:at] + new + whole[at + 1 :], place, st.binary(max_size=2)),
+        st.builds(lambda at, new: whole[:at] + new + whole[at + len(new) :], place, odd),
+        st.builds(lambda at, n: whole[: at + n] + whole[at:], place, st.integers(-40, 40)),
+    )
+
+    @settings(
+        max_examples=40,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(changed)
+    def check(content: bytes) -> None:
+        read_or_refused(write(tmp_path / name, content))
+
+    check()
+
+
 def places(value: Any) -> list[tuple[Any, ...]]:
     """The path of every value inside a JSON value."""
-    inner = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()  # fmt: skip
     return [(), *((key, *place) for key, part in inner for place in places(part))]
 
 
 def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
-    """The same JSON value with the part at a place replaced or removed."""
+    """The same JSON value with the part at a place replaced."""
     if not place:
-        return None if new is REMOVED else new
+        return new
     copy = dict(value) if isinstance(value, dict) else list(value)
-    if new is REMOVED and len(place) == 1:
-        del copy[place[0]]
-        return copy
     copy[place[0]] = with_value(value[place[0]], place[1:], new)
     return copy
 
 
-@pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")
+WRONG = [None, 5, -1.5, True, "", "\ud800", [], [5], [1, "a"], [[]], {}, {"a": 5}, {"taxonomy": 5}]
+
+
 @pytest.mark.parametrize("tool", RECORDS)
-def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) -> None:
-    """Read, or refused in a sentence: no other exception."""
-    records = (
-        with_value(RECORDS[tool], place, wrong)
-        for number, place in enumerate(places(RECORDS[tool]))
-        for wrong in WRONG[number % 5 :: 5]
-    )
-    refused = refusals(
-        (write(tmp_path / "ann.json", json.dumps(each)) for each in records), format=tool
-    )
-    assert refused
-    assert [said for said in refused if "ann.json" not in said] == []
+def test_an_export_with_a_value_of_another_kind_is_read_or_refused(
+    tmp_path: Path, tool: str
+) -> None:
+    found = set()
+    for number, place in enumerate(places(RECORDS[tool])):
+        for wrong in WRONG[number % 6 :: 6]:
+            text = json.dumps(with_value(RECORDS[tool], place, wrong))
+            found.add(read_or_refused(write(tmp_path / "ann.json", text), format=tool))
+    assert found == {True, False}
 
 
 def test_a_wrong_kind_is_said_with_the_record(tmp_path: Path) -> None:
@@ -202,64 +306,3 @@ def test_a_wrong_kind_is_said_with_the_record(tmp_path: Path) -> None:
     words = r"v\.json \(Label Studio export\), record 2: .*; export it again"
     with pytest.raises(InputError, match=words):
         read(write(tmp_path / "v.json", json.dumps(records)))
-
-
-@pytest.mark.parametrize("header", ["[]", "null", "5", '{"eval":[]}', '{"eval":{"config":5}}', "{"])
-def test_odd_headers_of_inspect(tmp_path: Path, header: str) -> None:
-    files = {"header.json": header, "samples/1.json": json.dumps(INSPECT["samples"][0])}
-    with pytest.raises(InputError, match=r"v\.eval \(Inspect export\).*; write it again"):
-        read(write(tmp_path / "v.eval", zipped(files)))
-
-
-def test_a_zip_whose_directory_is_damaged(tmp_path: Path) -> None:
-    content = zipped({"ann.jsonl": lines(DOCCANO["ann.jsonl"])})
-    changed = (damaged(content, place) for place in range(0, len(content), 3))
-    refused = refusals(write(tmp_path / "v.zip", each) for each in changed)
-    assert refused
-    assert [said for said in refused if "v.zip" not in said] == []
-
-
-@pytest.mark.parametrize("n_values", [-13, 60])
-def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused(
-    tmp_path: Path, n_values: int
-) -> None:
-    """Polars allocates what a page declares: the process ended."""
-    table = io.BytesIO()
-    pl.DataFrame({"task": list("abc"), "worker": list("www"), "label": list("xyx")}).write_parquet(
-        table, compression="uncompressed", statistics=False
-    )
-    content = table.getvalue()
-    header = b"\x2c\x15\x06"  # the struct of a data page begins with its number of values: 3
-    place = content.index(header)
-    path = tmp_path / "votes.parquet"
-    coded = 2 * n_values if n_values >= 0 else -2 * n_values - 1
-    path.write_bytes(content[: place + 2] + bytes([coded]) + content[place + 3 :])
-    with pytest.raises(InputError, match=r"votes\.parquet is not a complete Parquet file \("):
-        read(path)
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"data_page_version": "2.0"}, {"write_page_checksum": True}]
-)
-def test_no_page_of_any_kind_may_have_a_negative_number_of_values(
-    tmp_path: Path, options: dict[str, Any]
-) -> None:
-    """One bit is the sign. If every bit of such files is flipped, these are the only ones that end the process."""
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(
-        arrow.table({"task": list("abc"), "worker": [1, 2, None]}),
-        tmp_path / "v.parquet",
-        **options,
-    )
-    content = (tmp_path / "v.parquet").read_bytes()
-    assert NEGATIVE_PAGE.search(content) is None
-    flips = [
-        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
-        for place in range(len(content))
-    ]
-    negative = [flip for flip in flips if NEGATIVE_PAGE.search(flip)]
-    assert len(negative) == 4  # each column has a dictionary and a page
-    with pytest.raises(
-        InputError, match=r"v\.parquet is not a complete Parquet file \(a page declares a negative"
-    ):
-        read(write(tmp_path / "v.parquet", negative[0]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from finegold.errors import InputError
 from finegold.io.read import read
 from tests.support.exports_cases import Case, check_each, reads, refuses
+from tests.support.exports_made import LABEL_STUDIO
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 
 FRAME = pl.DataFrame(
@@ -79,14 +79,6 @@ CONTENTS = {
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_every_format_gives_the_same_votes(tmp_path: Path, name: str) -> None:
-    assert votes_of(read(write(tmp_path / name, CONTENTS[name]))) == VOTES
-
-
-@pytest.mark.parametrize("name", ["v.csv", "v.jsonl", "v.parquet", "v.feather", "v.csv.gz"])
-def test_the_usual_files_start_no_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(subprocess, "Popen", None)
     assert votes_of(read(write(tmp_path / name, CONTENTS[name]))) == VOTES
 
 
@@ -170,7 +162,7 @@ BROKEN = {
         bytes(
             pa.compress("task,worker,label\n1,a,é\n".encode("latin-1"), codec="zstd", asbytes=True)
         ),
-        "is not valid UTF-8; save it as UTF-8",
+        "line 2: not valid UTF-8.*latin-1",
     ),
     "long_row.csv": (
         b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n",
@@ -288,3 +280,29 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
     with pytest.raises(InputError, match=r"v\.csv may not be read; check its permissions"):
         read(path)
+
+
+HEADERS = {
+    "quoted, with a line break": '"task","who is\nit","label"\n',
+    "BOM and Windows line ends": "\ufefftask,annotator,label\r\n",
+    "longer than what is looked at": "task,annotator,label,"
+    + ",".join(f"column{n}" for n in range(10_000))
+    + "\n",
+    "in quotes, longer than what is looked at": f'task,annotator,label,"{"x" * 70_000}\ny"\n',
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+@pytest.mark.parametrize("name", ["votes.csv", "votes.csv.gz"])
+def test_headers_of_any_length_are_read(tmp_path: Path, header: str, name: str) -> None:
+    width = header.count(",") + 1
+    text = header + "".join(f"t{n},w{n % 3},a{',' * (width - 3)}\n" for n in range(50))
+    path = write(tmp_path / name, gzip.compress(text.encode()) if name.endswith("gz") else text)
+    annotator = "who is\nit" if "who" in header else None
+    votes = read(path, annotator=annotator)
+    assert (votes.n_tasks, votes.n_annotators, votes.n_votes) == (50, 3, 50)
+
+
+def test_a_first_record_longer_than_what_is_looked_at_still_tells_the_tool(tmp_path: Path) -> None:
+    tasks = [{**LABEL_STUDIO[0], "data": {"text": "long " * 20_000}}, *LABEL_STUDIO[1:]]
+    assert read(write(tmp_path / "export.json", json.dumps(tasks))).n_votes

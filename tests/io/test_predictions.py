@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import finegold
-from tests.fuzz.archives import pack, unpack
+from tests.support.archives import pack, unpack
 from tests.support.cli_helpers import run, write
 
 CLASSES = ["ant", "bee", "cat"]

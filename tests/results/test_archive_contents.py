@@ -1,8 +1,5 @@
 """Saved models and checkpoints are checked when they are read: crafted and damaged ones are refused in a sentence."""
 
-import os
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 
@@ -21,7 +18,7 @@ from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.methods.registry import REGISTRY
 from finegold.system.unpacking import Field, check, check_votes
-from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
+from tests.support.archives import as_npy, pack, unpack
 from tests.support.cli_helpers import refusal_of
 from tests.support.signals import interrupt_at
 
@@ -236,33 +233,16 @@ def test_every_cut_of_a_model_is_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["ds", "sets"])
-def test_mutated_models_are_refused_or_read(folder, tmp_path, method):
-    data, path = (folder / f"{method}.finegold").read_bytes(), tmp_path / "mutated.finegold"
-    refused = 0
-    for seed in range(150):
-        path.write_bytes(mutate(data, seed)[1])
-        try:
-            finegold.load(path).labels()
-        except InputError:
-            refused += 1
-    assert 75 < refused < 150
-
-
-@pytest.mark.parametrize("method", ["ds", "ptbcc", "sets"])
-def test_mutated_models_crash_no_process_that_uses_them(folder, method):
-    files, environment = [folder / f"{method}.finegold", folder / "new.csv"], {**os.environ}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    command = [sys.executable, "-m", "tests.fuzz.archives", *files, "0", "40"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
-    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
-    fine = "    prior: sets of labels have no matrices" if method == "sets" else "used"
-    assert done.stdout.count(fine) > 3
-
-
-def test_a_whole_model_can_be_used_in_every_way(folder, tmp_path):
+@pytest.mark.parametrize(
+    "wrong", [np.array([{}, None]), np.zeros((2, 2, 2, 2), "U3"), b"", np.array(-7j)]
+)
+def test_arrays_of_another_kind_or_size_are_refused(folder, tmp_path, method, wrong):
+    manifest, arrays = unpack((folder / f"{method}.finegold").read_bytes())
     path = tmp_path / "m.finegold"
-    path.write_bytes((folder / "ds.finegold").read_bytes())
-    assert use_model(path, folder / "new.csv") == ""
+    for name in arrays:
+        path.write_bytes(pack(manifest, {**arrays, name: wrong}))
+        with pytest.raises(InputError, match=DAMAGED):
+            finegold.load(path)
 
 
 @pytest.mark.parametrize(
@@ -298,22 +278,21 @@ def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):
     path.write_bytes(pack(manifest, arrays, zipfile.ZIP_DEFLATED))
     assert finegold.load(path).method == "ds"
     monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2e3")
-    with pytest.raises(InputError, match="more than the 2,000 that are allowed"):
+    with pytest.raises(InputError, match=r"unpacks to 7,.* bytes, more than the 6,"):
         finegold.load(path)
     monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "many")
-    with pytest.raises(InputError, match="must be a number of bytes, not 'many'"):
+    with pytest.raises(InputError, match="FINEGOLD_MAX_UNPACKED is 'many'; expected a number"):
         finegold.load(path)
 
 
 def test_an_array_has_the_size_that_it_says(folder, tmp_path):
     manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
     header = as_npy(arrays["gold.npy"])
-    arrays["gold.npy"] = header.replace(b"(40,), }           ", b"(9000000000000,), }")
+    arrays["gold.npy"] = header.replace(b"(40,), }", b"(90,), }")
     assert arrays["gold.npy"] != header
     (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
-    with pytest.raises(InputError, match=DAMAGED) as found:
+    with pytest.raises(InputError, match=DAMAGED):
         finegold.load(tmp_path / "m.finegold")
-    assert "its size does not match its header" in str(found.value.__cause__)
 
 
 def test_pointers_must_grow_from_zero_to_the_end():
@@ -358,20 +337,6 @@ def test_every_cut_of_a_checkpoint_is_refused(tmp_path):
         path.write_bytes(data[:end])
         with pytest.raises(InputError, match="not a checkpoint of Finegold, or it is damaged"):
             fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True))
-
-
-@pytest.mark.parametrize("method", [PTBCC(), IBCC(inference="ep")], ids=["ptbcc", "ibcc"])
-def test_mutated_checkpoints_are_refused_or_resumed(method, tmp_path):
-    path = tmp_path / "half"
-    votes = half_done(method, path)
-    data, refused = path.read_bytes(), 0
-    for seed in range(75):
-        path.write_bytes(mutate(data, seed)[1])
-        try:
-            fit(method, votes, checkpoint=Checkpoint(path, resume=True))
-        except InputError:
-            refused += 1
-    assert 30 < refused < 75
 
 
 def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):

@@ -19,7 +19,7 @@ from finegold.report.views.sets import view_sets
 from finegold.results import sets as result_sets
 from finegold.results.sets import set_figures
 from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
-from tests.fuzz.archives import pack, unpack
+from tests.support.archives import pack, unpack
 from tests.support.cli_helpers import run, succeed, write
 from tests.support.sets import simulated_sets
 

@@ -50,6 +50,8 @@ ROWS_KEPT = 3
 MAX_FIELD_BYTES = 2**24
 # of the first object of JSON
 MAX_EVENTS = 20_000
+# of lists and objects inside each other there
+MAX_DEPTH = 100
 # bytes that are unpacked at a time
 CHUNK_BYTES = 2**20
 # a compressed file may unpack to so many bytes, or to so many times its size
@@ -431,7 +433,7 @@ def sniff(source: Source) -> Source:
         if source.start.startswith(UTF_16):
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
             return sniff(Source(source.name, data.decode("utf-16").encode()))
-    source.problem = _problem(source, by_name, actual)
+    source.problem = _problem(source, by_name, compression, actual)
     if actual in ("parquet", "arrow"):
         source.format = actual
     elif source.start.startswith(ZIP):
@@ -442,13 +444,13 @@ def sniff(source: Source) -> Source:
     return source
 
 
-def _problem(source: Source, by_name: str, actual: str) -> InputError | None:
+def _problem(source: Source, by_name: str, compression: str, actual: str) -> InputError | None:
     """Return why a file is not a table, whatever its first bytes hold."""
     start, remedies = source.start[:4096], list[Remedy]()
     if not start.strip():
         words = "is empty; expected a table with a header and at least one vote"
-    elif by_name and actual and actual != (source.compression or by_name):
-        packed = f" in {source.compression}" if source.compression else ""
+    elif by_name and actual and actual != (compression or by_name):
+        packed = f" in {compression}" if compression else ""
         words = f"is not {by_name.upper()}{packed}: its content is {actual}; rename or convert it"
     elif actual in ("SQLite", "DuckDB"):
         words = f"is a database; read it as {actual.lower()}:///{source.name}"
@@ -494,6 +496,8 @@ def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
         for event, value in islice(ijson.basic_parse(file, use_float=True), MAX_EVENTS):
             builder.event(event, value)
             depth += event.startswith("start") - event.startswith("end")
+            if depth > MAX_DEPTH:
+                return "list" if is_list else "object", {}
             # the first item of a list is complete
             if is_list and depth == 1 and event != "start_array":
                 break

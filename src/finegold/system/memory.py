@@ -23,11 +23,12 @@ def limit(name: str, default: float) -> float:
     """Return the limit FINEGOLD_MAX_NAME of the environment, or its default."""
     text = os.environ.get(f"FINEGOLD_MAX_{name}", "")
     try:
-        return float(text or default)
+        number = float(text or default)
     except ValueError:
         raise InputError(
             f"FINEGOLD_MAX_{name} is {text!r}; expected a number, such as 1e9"
         ) from None
+    return int(number) if number.is_integer() else number
 
 
 def remedy_of(name: str) -> str:
