@@ -299,7 +299,7 @@ def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
     data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
     try:
         with zstd_zipfile.ZipFile(data) as archive:
-            yield archive
+            yield cast(zipfile.ZipFile, archive)
     except (zipfile.BadZipFile, zstd_zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise DamagedExport(f"the zip archive is damaged ({error})") from None
     except NotImplementedError as error:
