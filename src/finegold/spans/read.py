@@ -1,0 +1,395 @@
+"""Read marked texts: exports of Label Studio, doccano, Prodigy, Argilla, INCEpTION, brat, columns of CoNLL, tables."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from finegold.errors import InputError
+from finegold.spans.marks import Marks, Reading, collect
+
+# of what a zip unpacks to
+MAX_BYTES = 2**30
+LABEL_STUDIO = ("labels", "hypertextlabels", "paragraphlabels")
+ENTITY = re.compile(r"(?:NamedEntity|Span|Entity)$")
+# brat: T1<tab>PER 0 5;8 10<tab>text
+BRAT = re.compile(r"^T\S*\t(\S+) ([\d; ]+)(?:\t|$)")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file: its name, its text, and the name of the folder in which it lies."""
+
+    name: str
+    text: str
+    folder: str = ""
+
+    @property
+    def stem(self) -> str:
+        return self.name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
+def read(source: str | Path | Iterable[str | Path]) -> Marks:
+    """Read marked texts.
+
+    Where a file does not say who marked it, the annotator is the name of the file. brat has a folder for each annotator,
+    INCEpTION a folder for each document with a file for each annotator.
+
+    Args:
+        source: A file, several files, a folder or a zip. JSON and JSON Lines of Label Studio, doccano, Prodigy and Argilla,
+            UIMA JSON and WebAnno TSV of INCEpTION, `.ann` of brat, columns of CoNLL, or a table with the columns document,
+            annotator, start, end and label.
+
+    Returns:
+        The marks; `left_out` says what was not read.
+
+    Raises:
+        InputError: If there are no marked texts in it.
+    """
+    paths = [Path(source)] if isinstance(source, str | Path) else [Path(each) for each in source]
+    name = ", ".join(str(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else "")
+    left_out: Counter[str] = Counter()
+    files = [file for path in paths for file in _files(path)]
+    readings = [reading for file in files for reading in _read(file, files, left_out)]
+    return collect(readings, name, left_out)
+
+
+def _files(path: Path) -> list[File]:
+    if path.is_dir():
+        inside = sorted(each for each in path.rglob("*") if each.is_file() and each.name[0] != ".")
+        return [
+            File(str(each), _decode(each.read_bytes(), each), each.parent.name) for each in inside
+        ]
+    if not path.exists():
+        raise InputError(f"there is no file {path}")
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            members = [each for each in archive.infolist() if not each.is_dir()]
+            if sum(member.file_size for member in members) > MAX_BYTES:
+                raise InputError(
+                    f"{path} unpacks to more than {MAX_BYTES:,} bytes; unpack it and give the folder"
+                )
+            return [
+                File(
+                    each.filename,
+                    _decode(archive.read(each), each.filename),
+                    Path(each.filename).parent.name,
+                )
+                for each in members
+            ]
+    return [File(str(path), _decode(path.read_bytes(), path), path.parent.name)]
+
+
+def _decode(content: bytes, name: object) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not text in UTF-8 (byte {error.start:,}); save it as UTF-8"
+        ) from None
+
+
+def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Reading]:
+    if file.name.endswith(".ann"):
+        yield from _brat(file, files)
+    elif file.text.startswith("#FORMAT=WebAnno TSV"):
+        yield from _webanno(file)
+    elif file.text.lstrip()[:1] in ("{", "["):
+        yield from _json(file, left_out)
+    elif file.name.endswith(".txt") and any(each.name.endswith(".ann") for each in files):
+        return
+    elif _is_table(file.text):
+        yield from _table(file)
+    else:
+        yield from _conll(file)
+
+
+# JSON
+
+
+def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    records = _records(file)
+    for number, record in enumerate(records, 1):
+        reader = next((read for fits, read in RECORDS if fits(record)), None)
+        if reader is None:
+            if number == 1:
+                fields = ", ".join(list(record)[:8])
+                raise InputError(
+                    f"{file.name}: its records have the fields {fields}, and no marked spans are known in such records;"
+                    " write a table with the columns document, annotator, start, end and label"
+                )
+            left_out["records of another form"] += 1
+            continue
+        try:
+            yield from reader(record, file, left_out)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{file.name}, record {number} is damaged ({type(error).__name__}: {error}); export it again"
+            ) from None
+
+
+def _records(file: File) -> list[dict[str, Any]]:
+    try:
+        if file.text.lstrip().startswith("["):
+            found = json.loads(file.text)
+        else:
+            try:
+                found = [json.loads(line) for line in file.text.splitlines() if line.strip()]
+            except ValueError:
+                found = [json.loads(file.text)]
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file.name} is not complete JSON ({error}); export it again") from None
+    if not all(isinstance(record, dict) for record in found):
+        raise InputError(f"{file.name} is JSON, but not a list of records")
+    return list(found)
+
+
+def _label_studio(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    document = str(record["id"])
+    text = next((value for value in record["data"].values() if isinstance(value, str)), None)
+    texts = {value for value in record["data"].values() if isinstance(value, str)}
+    for position, annotation in enumerate(
+        record.get("annotations") or record.get("completions") or (), 1
+    ):
+        if annotation.get("was_cancelled"):
+            left_out["skipped annotations"] += 1
+            continue
+        spans = []
+        for result in annotation.get("result") or ():
+            value = result.get("value") or {}
+            classes = [name for kind in LABEL_STUDIO for name in value.get(kind) or ()]
+            if not classes:
+                left_out["answers that are not marked texts"] += 1
+                continue
+            start, end = _places(value)
+            spans += [(start, end, str(name)) for name in classes]
+        who = annotation.get("completed_by")
+        who = who.get("email") or who.get("id") if isinstance(who, dict) else who
+        name = f"{file.stem} {position}" if who is None else str(who)
+        yield Reading(document, name, spans, text if len(texts) == 1 else None)
+
+
+def _places(value: dict[str, Any]) -> tuple[int, int]:
+    """Places of a result of Label Studio: in texts of HTML, they are counted over the whole text as well."""
+    offsets = value.get("globalOffsets") or value
+    return int(offsets["start"]), int(offsets["end"])
+
+
+def _doccano(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    marked = record.get("label", record.get("labels"))
+    if marked is None:
+        marked = [
+            (each["start_offset"], each["end_offset"], each["label"]) for each in record["entities"]
+        ]
+    who = record.get("annotator", record.get("username", file.stem))
+    spans = [(int(start), int(end), str(label)) for start, end, label in marked]
+    yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
+
+
+def _doccano_users(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    by_user: dict[str, list[tuple[int, int, str]]] = {}
+    for each in record["annotations"]:
+        span = (int(each["start_offset"]), int(each["end_offset"]), str(each["label"]))
+        by_user.setdefault(str(each.get("user", file.stem)), []).append(span)
+    for who, spans in by_user.items():
+        yield Reading(str(record.get("id", record["text"])), who, spans, record["text"])
+
+
+def _prodigy(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    if record.get("answer", "accept") != "accept":
+        left_out["rejected and ignored examples"] += 1
+        return
+    who = record.get("_annotator_id") or record.get("_session_id") or file.stem
+    spans = [
+        (int(each["start"]), int(each["end"]), str(each["label"]))
+        for each in record.get("spans") or ()
+    ]
+    document = str(record.get("_input_hash", record["text"]))
+    yield Reading(document, str(who), spans, record["text"])
+
+
+def _argilla_old(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    if record.get("status") == "Discarded" or record["annotation"] is None:
+        left_out["records without annotations"] += 1
+        return
+    spans = [(int(start), int(end), str(label)) for label, start, end, *_ in record["annotation"]]
+    who = record.get("annotation_agent") or file.stem
+    yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
+
+
+def _argilla(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    texts = [value for value in record["fields"].values() if isinstance(value, str)]
+    by_user: dict[str, list[tuple[int, int, str]]] = {}
+    for answers in record["responses"].values():
+        for answer in answers:
+            if answer.get("status") not in (None, "submitted"):
+                left_out["drafts and discarded responses"] += 1
+                continue
+            spans = by_user.setdefault(str(answer["user_id"]), [])
+            for each in answer["value"] if isinstance(answer["value"], list) else ():
+                if isinstance(each, dict) and "start" in each:
+                    spans.append((int(each["start"]), int(each["end"]), str(each["label"])))
+    text = texts[0] if len(texts) == 1 else None
+    for who, spans in by_user.items():
+        yield Reading(str(record.get("id") or texts[0]), who, spans, text)
+
+
+def _uima(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    """UIMA CAS JSON of INCEpTION: a file per document (the folder) and annotator (the file)."""
+    structures = record["%FEATURE_STRUCTURES"]
+    text = next((each["sofaString"] for each in structures if "sofaString" in each), None)
+    spans = []
+    for each in structures:
+        label = each.get("value", each.get("label", each.get("identifier")))
+        if ENTITY.search(str(each.get("%TYPE", ""))) and "begin" in each and isinstance(label, str):
+            spans.append((int(each["begin"]), int(each["end"]), label))
+    yield Reading(file.folder or file.stem, file.stem, spans, text)
+
+
+def _has_places(value: Any) -> bool:
+    """Whether these are doccano's [start, end, label]."""
+    return isinstance(value, list) and all(
+        isinstance(each, list) and len(each) == 3 and isinstance(each[0], int) for each in value
+    )
+
+
+RECORDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., Iterator[Reading]]], ...] = (
+    (lambda r: "%FEATURE_STRUCTURES" in r, _uima),
+    (
+        lambda r: isinstance(r.get("data"), dict) and ("annotations" in r or "completions" in r),
+        _label_studio,
+    ),
+    (
+        lambda r: isinstance(r.get("fields"), dict) and isinstance(r.get("responses"), dict),
+        _argilla,
+    ),
+    (
+        lambda r: (
+            "text" in r and ("annotation_agent" in r or isinstance(r.get("annotation"), list))
+        ),
+        _argilla_old,
+    ),
+    (lambda r: "text" in r and isinstance(r.get("annotations"), list), _doccano_users),
+    (lambda r: "text" in r and isinstance(r.get("entities"), list), _doccano),
+    (lambda r: "text" in r and _has_places(r.get("label", r.get("labels"))), _doccano),
+    (lambda r: "text" in r and ("spans" in r or "_input_hash" in r), _prodigy),
+)
+
+
+# Lines
+
+
+def _brat(file: File, files: list[File]) -> Iterator[Reading]:
+    """brat: DOCUMENT.ann beside DOCUMENT.txt, in a folder for each annotator."""
+    texts = {each.name: each.text for each in files if each.name.endswith(".txt")}
+    spans = []
+    for line in file.text.splitlines():
+        if found := BRAT.match(line):
+            places = [int(place) for place in re.split(r"[; ]", found[2].strip())]
+            spans.append((min(places), max(places), found[1]))
+    yield Reading(file.stem, file.folder or "annotator", spans, texts.get(file.name[:-4] + ".txt"))
+
+
+def _webanno(file: File) -> Iterator[Reading]:
+    """WebAnno TSV 3: a token on each line; PER[1] on several lines is one span, and PER alone one of one token."""
+    texts, spans, numbered = [], [], dict[tuple[str, str], list[int]]()
+    for line in file.text.splitlines():
+        if line.startswith("#Text="):
+            texts.append(line.removeprefix("#Text="))
+        fields = line.split("\t")
+        if line.startswith("#") or len(fields) < 4 or not re.fullmatch(r"\d+-\d+", fields[0]):
+            continue
+        start, end = (int(place) for place in fields[1].split("-"))
+        for value in fields[3].split("|"):
+            label, _, number = value.partition("[")
+            if label in ("", "_", "*"):
+                continue
+            if number:
+                places = numbered.setdefault((label, number), [start, end])
+                places[1] = end
+            else:
+                spans.append((start, end, label))
+    spans += [(start, end, label) for (label, _), (start, end) in numbered.items()]
+    yield Reading(file.folder or file.stem, file.stem, spans, " ".join(texts) or None)
+
+
+def _is_table(text: str) -> bool:
+    header = re.split(r"[,;\t]", text.partition("\n")[0].lower())
+    return {"start", "end", "label"} <= {name.strip(' "\r') for name in header}
+
+
+def _table(file: File) -> Iterator[Reading]:
+    """A table with a row for each span. A row without places says that somebody read a document."""
+    header = file.text.partition("\n")[0]
+    separator = max(",;\t", key=header.count)
+    frame = pl.read_csv(io.StringIO(file.text), separator=separator, infer_schema=False)
+    frame = frame.rename({name: name.strip().lower() for name in frame.columns})
+    if "document" not in frame.columns:
+        raise InputError(f"{file.name} has no column document, which names the text of each span")
+    if "annotator" not in frame.columns:
+        frame = frame.with_columns(pl.lit(file.stem).alias("annotator"))
+    for (document, who), rows in frame.group_by(["document", "annotator"], maintain_order=True):
+        marked = rows.filter(pl.col("start").is_not_null())
+        try:
+            spans = [
+                (int(start), int(end), label)
+                for start, end, label in marked.select("start", "end", "label").rows()
+            ]
+        except ValueError as error:
+            raise InputError(f"{file.name}: a place is not a whole number ({error})") from None
+        yield Reading(str(document), str(who), spans)
+
+
+def _conll(file: File) -> Iterator[Reading]:
+    """Columns: a token and then a tag for each annotator (`?` where a sentence was not read), sentences between blank
+    lines. Tags are B-PER, I-PER, O, or classes alone.
+    """
+    blocks = re.split(r"\n\s*\n", file.text.replace("\r\n", "\n").strip("\n"))
+    width = 0
+    for number, block in enumerate(blocks, 1):
+        rows = [
+            line.split()
+            for line in block.split("\n")
+            if line.strip() and not line.startswith("-DOCSTART-")
+        ]
+        if not rows:
+            continue
+        width = width or len(rows[0])
+        if width < 2 or any(len(row) != width for row in rows):
+            raise InputError(
+                f"{file.name}, sentence {number}: its lines are not a token and as many tags as in the first sentence"
+            )
+        ends, text = [], ""
+        for token, *_ in rows:
+            text += (" " if text else "") + token
+            ends.append((len(text) - len(token), len(text)))
+        for column in range(1, width):
+            tags = [row[column] for row in rows]
+            if "?" not in tags:
+                who = file.stem if width == 2 else f"{file.stem} {column}"
+                yield Reading(f"{number}", who, list(_runs(tags, ends)), text)
+
+
+def _runs(tags: list[str], places: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Spans of tags: B- begins one, I- of the same class goes on with it."""
+    open_label, start, end = "", 0, 0
+    for tag, (first, last) in zip(tags, places, strict=True):
+        prefix, _, label = tag.rpartition("-") if tag[:2] in ("B-", "I-") else ("", "", tag)
+        label = "" if label in ("O", "_") else label
+        if open_label and (label != open_label or prefix == "B"):
+            yield start, end, open_label
+            open_label = ""
+        if label and not open_label:
+            open_label, start = label, first
+        end = last
+    if open_label:
+        yield start, end, open_label

@@ -1,0 +1,335 @@
+"""Marked texts: what each tool's export says, consensus and agreement that were worked out by hand, and round trips."""
+
+import json
+import zipfile
+
+import polars as pl
+import pytest
+
+import finegold
+from finegold import spans
+
+TEXT = "Anna works at Acme in Paris"
+ANNA, ACME, PARIS = (0, 4, "PER"), (14, 18, "ORG"), (22, 27, "LOC")
+
+
+def label_studio(task, text, *annotations):
+    """A task of Label Studio, with an annotator and spans for each annotation."""
+    found = []
+    for who, marks in annotations:
+        values = [{"start": start, "end": end, "labels": [name]} for start, end, name in marks]
+        found.append(
+            {
+                "completed_by": who,
+                "result": [{"type": "labels", "value": value} for value in values],
+            }
+        )
+    return {"id": task, "data": {"text": text}, "annotations": found}
+
+
+def lines(*records):
+    return "\n".join(json.dumps(record) for record in records)
+
+
+STUDIO = json.dumps(
+    [label_studio(1, TEXT, (7, [ANNA]), ({"id": 3, "email": "bo@x"}, [ANNA, PARIS]))]
+)
+UIMA = json.dumps(
+    {
+        "%FEATURE_STRUCTURES": [
+            {"%TYPE": "uima.cas.Sofa", "sofaString": TEXT},
+            {"%TYPE": "x.NamedEntity", "begin": 0, "end": 4, "value": "PER"},
+            {"%TYPE": "x.Token", "begin": 0, "end": 4},
+        ]
+    }
+)
+TSV = (
+    "#FORMAT=WebAnno TSV 3.3\n\n#Text=Anna Berg works\n1-1\t0-4\tAnna\tPER[1]\t\n"
+    "1-2\t5-9\tBerg\tPER[1]\t\n1-3\t10-15\tworks\t_\t\n"
+)
+CONLL = "Anna B-PER B-PER\nBerg I-PER B-PER\nworks O O\n\nParis LOC ?\n"
+
+# name of the file, its content, and (document, annotator, start, end, label) of each span
+EXPORTS = {
+    "Label Studio": (
+        "p.json",
+        STUDIO,
+        [("1", "7", *ANNA), ("1", "bo@x", *ANNA), ("1", "bo@x", *PARIS)],
+    ),
+    "doccano": (
+        "ann.jsonl",
+        lines({"id": 5, "text": TEXT, "label": [list(ANNA)]}),
+        [("5", "ann", *ANNA)],
+    ),
+    "doccano, with relations": (
+        "ann.jsonl",
+        lines(
+            {
+                "id": 5,
+                "text": TEXT,
+                "entities": [{"start_offset": 0, "end_offset": 4, "label": "PER"}],
+            }
+        ),
+        [("5", "ann", *ANNA)],
+    ),
+    "doccano, users in a file": (
+        "all.jsonl",
+        lines(
+            {
+                "id": 5,
+                "text": TEXT,
+                "annotations": [{"label": 2, "start_offset": 0, "end_offset": 4, "user": 9}],
+            }
+        ),
+        [("5", "9", 0, 4, "2")],
+    ),
+    "Prodigy": (
+        "p.jsonl",
+        lines(
+            {
+                "text": TEXT,
+                "_input_hash": 4,
+                "spans": [{"start": 0, "end": 4, "label": "PER"}],
+                "answer": "accept",
+                "_session_id": "n-bo",
+            },
+            {
+                "text": TEXT,
+                "_input_hash": 4,
+                "spans": [],
+                "answer": "ignore",
+                "_session_id": "n-cy",
+            },
+        ),
+        [("4", "n-bo", *ANNA)],
+    ),
+    "Argilla 1": (
+        "a.json",
+        json.dumps(
+            [{"id": "r", "text": TEXT, "annotation": [["PER", 0, 4]], "annotation_agent": "bo"}]
+        ),
+        [("r", "bo", *ANNA)],
+    ),
+    "Argilla 2": (
+        "a.json",
+        json.dumps(
+            [
+                {
+                    "id": "r",
+                    "fields": {"text": TEXT},
+                    "responses": {
+                        "ner": [
+                            {
+                                "user_id": "bo",
+                                "status": "submitted",
+                                "value": [{"start": 0, "end": 4, "label": "PER"}],
+                            }
+                        ]
+                    },
+                }
+            ]
+        ),
+        [("r", "bo", *ANNA)],
+    ),
+    "UIMA JSON of INCEpTION": ("ann.json", UIMA, [("FOLDER", "ann", *ANNA)]),
+    "WebAnno TSV": ("ann.tsv", TSV, [("FOLDER", "ann", 0, 9, "PER")]),
+    "CoNLL": (
+        "crowd.conll",
+        CONLL,
+        [
+            ("1", "crowd 1", 0, 9, "PER"),
+            ("1", "crowd 2", 0, 4, "PER"),
+            ("1", "crowd 2", 5, 9, "PER"),
+            ("2", "crowd 1", 0, 5, "LOC"),
+        ],
+    ),
+    "a table": (
+        "t.csv",
+        "document,annotator,start,end,label\nd,bo,0,4,PER\nd,cy,,,\n",
+        [("d", "bo", *ANNA)],
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", EXPORTS)
+def test_exports_are_read_exactly(tool, tmp_path):
+    name, content, expected = EXPORTS[tool]
+    (tmp_path / name).write_text(content)
+    found = spans.read(tmp_path / name).spans.sort("document", "annotator", "start").rows()
+    named = [(tmp_path.name if row[0] == "FOLDER" else row[0], *row[1:]) for row in expected]
+    assert found == named
+
+
+def test_who_marked_nothing_has_read_the_document_all_the_same(tmp_path):
+    (tmp_path / "t.csv").write_text(EXPORTS["a table"][1])
+    assert spans.read(tmp_path / "t.csv").readings.rows() == [("d", "bo"), ("d", "cy")]
+
+
+def test_brat_has_a_folder_for_each_annotator(tmp_path):
+    for who, marks in (
+        ("ann", "T1\tPER 0 4\tAnna\n"),
+        ("bo", "T1\tPER 0 4;8 10\tAnna rk\nR1\tx Arg1:T1\n"),
+    ):
+        (tmp_path / who).mkdir()
+        (tmp_path / who / "doc.ann").write_text(marks)
+        (tmp_path / who / "doc.txt").write_text(TEXT)
+    marks = spans.read(tmp_path)
+    assert marks.spans.rows() == [("doc", "ann", 0, 4, "PER"), ("doc", "bo", 0, 10, "PER")]
+    assert marks.texts == {"doc": TEXT}
+
+
+def test_a_zip_of_doccano_has_a_file_for_each_user(tmp_path):
+    with zipfile.ZipFile(tmp_path / "e.zip", "w") as archive:
+        for who in ("ann", "bo"):
+            archive.writestr(f"{who}.jsonl", lines({"id": 1, "text": TEXT, "label": [list(ANNA)]}))
+    assert spans.read(tmp_path / "e.zip").spans["annotator"].to_list() == ["ann", "bo"]
+
+
+REFUSED = {
+    "two texts": (
+        "a.jsonl",
+        lines(*({"id": 1, "text": text, "label": []} for text in "xy")),
+        "has two texts",
+    ),
+    "damaged": ("a.json", json.dumps([label_studio(1, "x")])[:-2], "is not complete JSON"),
+    "a place is missing": (
+        "a.json",
+        json.dumps(
+            [label_studio(1, TEXT) | {"annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]
+        ),
+        r"record 1 is damaged \(KeyError",
+    ),
+    "records of something else": (
+        "a.json",
+        '[{"task": 1, "vote": 2}]',
+        "no marked spans are known",
+    ),
+    "nobody marked anything": (
+        "t.csv",
+        "document,annotator,start,end,label\nd,bo,,,\n",
+        "nobody marked anything",
+    ),
+    "lines of different lengths": ("a.conll", "x O O\ny O\n", "sentence 1: its lines"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_is_refused_with_the_file(case, tmp_path):
+    name, content, words = REFUSED[case]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(finegold.InputError, match=words) as error:
+        spans.aggregate(spans.read(tmp_path / name))
+    assert name in str(error.value)
+
+
+@pytest.fixture
+def crowd(tmp_path):
+    """Ten documents: `ann` and `bo` mark Anna, Acme and Paris in all of them, `cy` Anna alone, and in two Acme in as a
+    longer span.
+    """
+    longer = (14, 21, "ORG")
+    tasks = [
+        label_studio(
+            number,
+            TEXT,
+            ("ann", [ANNA, ACME, PARIS]),
+            ("bo", [ANNA, ACME, PARIS]),
+            ("cy", [ANNA, longer] if number < 2 else [ANNA]),
+        )
+        for number in range(10)
+    ]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(tasks))
+    return spans.read(path)
+
+
+def test_agreement_is_the_one_worked_out_by_hand(crowd):
+    """`ann` and `bo` agree on all 60; with `cy`, who has 12 spans, each has 30: Anna ten times, Acme twice by overlap."""
+    found = spans.agreement(crowd)
+    by_pair = {(row["first"], row["second"]): row for row in found.pairs.to_dicts()}
+    assert by_pair["ann", "bo"]["exact"] == 1
+    assert by_pair["ann", "cy"]["exact"] == pytest.approx(2 * 10 / 42)
+    assert by_pair["ann", "cy"]["overlapping"] == pytest.approx(2 * 12 / 42)
+    assert found.exact == pytest.approx((60 + 20 + 20) / (60 + 42 + 42))
+    assert {row["label"]: row["exact"] for row in found.classes.to_dicts()} == {
+        "LOC": pytest.approx(20 / 40),
+        "ORG": pytest.approx(20 / 44),
+        "PER": 1,
+    }
+
+
+def test_alpha_is_that_of_a_table_of_characters(crowd):
+    """Against the definition, with every character as a unit."""
+    total = disagreeing = 0.0
+    counts: dict[str, int] = {}
+    rows = crowd.spans.rows()
+    for document in crowd.texts:
+        for place in range(len(TEXT)):
+            values = [
+                next(
+                    (
+                        row[4]
+                        for row in rows
+                        if row[:2] == (document, who) and row[2] <= place < row[3]
+                    ),
+                    "",
+                )
+                for who in ("ann", "bo", "cy")
+            ]
+            total += 3
+            disagreeing += sum(one != other for one in values for other in values) / 2
+            for value in values:
+                counts[value] = counts.get(value, 0) + 1
+    expected = sum(
+        one * other for a, one in counts.items() for b, other in counts.items() if a != b
+    ) / (total - 1)
+    assert spans.agreement(crowd).alpha == pytest.approx(1 - disagreeing / expected)
+
+
+def test_the_consensus_has_what_most_marked_and_their_extents(crowd):
+    result = spans.aggregate(crowd)
+    assert result.spans().select("document", "start", "end", "label").rows() == [
+        (str(number), *mark) for number in range(10) for mark in (ANNA, ACME, PARIS)
+    ]
+    assert result.spans()["text"].unique().sort().to_list() == ["Acme", "Anna", "Paris"]
+    people = {row["annotator"]: row for row in result.annotators().to_dicts()}
+    assert people["cy"]["recall_exact"] == pytest.approx(10 / 30)
+    assert people["cy"]["recall_overlapping"] == pytest.approx(12 / 30)
+    assert people["cy"]["precision_exact"] == pytest.approx(10 / 12)
+
+
+def test_nested_spans_of_different_classes_are_both_kept(tmp_path):
+    inner, outer = (0, 4, "PER"), (0, 18, "EVENT")
+    path = tmp_path / "tasks.json"
+    path.write_text(
+        json.dumps(
+            [
+                label_studio(number, TEXT, *((who, [inner, outer]) for who in "abc"))
+                for number in range(4)
+            ]
+        )
+    )
+    found = spans.aggregate(spans.read(path)).spans()
+    assert found.filter(pl.col("document") == "0").select("start", "end", "label").rows() == [
+        inner,
+        outer,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "name"), [("doccano", "out.jsonl"), ("csv", "out.csv"), ("tsv", "out.tsv")]
+)
+def test_what_is_written_is_read_again(crowd, form, name, tmp_path):
+    result = spans.aggregate(crowd)
+    assert spans.write(result, tmp_path / name, form) == 30
+    again = spans.read(tmp_path / name).spans.drop("annotator")
+    assert again.rows() == result.spans().select(again.columns).rows()
+
+
+def test_label_studio_gets_predictions_for_its_own_tasks(crowd, tmp_path):
+    spans.write(spans.aggregate(crowd), tmp_path / "back.json", "label-studio")
+    tasks = json.loads((tmp_path / "back.json").read_text())
+    assert [task["id"] for task in tasks] == list(range(10))
+    first = tasks[0]["predictions"][0]["result"][0]
+    assert first["value"] == {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
+    assert 0.5 < first["score"] < 1
