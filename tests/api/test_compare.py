@@ -104,7 +104,7 @@ def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
     truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
     sources = (
         (write(tmp_path / "votes.csv", CSV),),
-        (database(tmp_path / "votes.db"), "--table", "votes"),
+        (database(tmp_path / "votes.db"), "--query", "SELECT * FROM votes"),
     )
     options = ("--truth", truth, "--method", "mv")
     of_file, of_table = (json_of("compare", *source, *options)["methods"] for source in sources)

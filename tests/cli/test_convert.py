@@ -108,14 +108,14 @@ def test_a_table_of_a_database(tmp_path):
     command = (
         "convert",
         database(tmp_path / "votes.db", "task,annotator,label\n1,ann,a"),
-        "--table",
-        "votes",
+        "--query",
+        "SELECT * FROM votes",
         "-o",
         "-",
     )
     assert run(*command).stdout == "task,annotator,label\n1,ann,a\n"
     message = refusal_of(*command, "--question", "all")
-    assert "--table works with one question only" in message
+    assert "--query works with one question only" in message
 
 
 def test_in_python(tmp_path, export, two_questions):

@@ -40,7 +40,7 @@ COMMANDS = [
     "aggregate folder/*.csv --method mv --annotators aside.csv",
     "aggregate deep --method mv --save deep/er/a.csv",
     "aggregate votes.csv --method mv --gold gold.csv --checkpoint gold.csv",
-    "aggregate sqlite:///votes.db --table votes --method mv --save votes.db",
+    "aggregate sqlite:///votes.db --query SELECT --method mv --save votes.db",
     "convert votes.csv -o votes.csv",
     "convert folder --gold gold.csv -o gold.csv",
     "update model.csv votes.csv -o new.finegold --labels model.csv",

@@ -1,20 +1,33 @@
-"""Votes from databases: the same as from a file, with parameters that are bound, and nothing that leaks."""
+"""Votes from databases are the same as from a file, labels go into a table, and nothing leaks."""
 
 from __future__ import annotations
 
-import datetime
+import socket
+import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import finegold
-from finegold.io.database_tables import parameters_of, with_marks
-from finegold.io.databases import parse, table_parts
-from finegold.io.tables import Progress
+from finegold.errors import InputError, OutputError
+from finegold.io.databases import parse, quoted_table
 from tests.io.database_places import VOTES, Place, on
-from tests.io.postgres import PASSWORD, Server
-from tests.support.cli_helpers import succeed
+from tests.io.postgres import PASSWORD, Server, find_programs
+from tests.support.cli_helpers import CSV, run, succeed, write
+
+ALL = "SELECT * FROM votes"
+LABELS = [("t1", "x", 4), ("t2", "y", 3), ("t3", "z", 3)]
+
+
+def refused(*arguments: object) -> str:
+    done = run("aggregate", *arguments)
+    assert done.exit_code == 2, done.stderr or done.stdout
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert PASSWORD not in done.stderr
+    return done.stderr
 
 
 def has_votes(found: finegold.Annotations, rows: list[tuple[str, str, str]] = VOTES) -> None:
@@ -30,110 +43,38 @@ def has_votes(found: finegold.Annotations, rows: list[tuple[str, str, str]] = VO
 
 
 @on()
-def test_votes_of_a_table_and_of_a_query_equal_those_by_hand(place: Place) -> None:
+def test_votes_of_a_query_equal_those_by_hand(place: Place) -> None:
     place.put_votes()
-    has_votes(finegold.read(place.address, table="votes"))
     query = (
         "SELECT label AS vote, task AS item, annotator AS judge FROM votes -- in another order\n;"
     )
+    has_votes(finegold.read(place.address, query=ALL))
     has_votes(finegold.read(place.address, query=query))
-    assert finegold.aggregate(place.address, "mv", table="votes").labels()["label"].to_list() == [
-        "x",
-        "y",
-        "z",
-    ]
+    labels = finegold.aggregate(place.address, "mv", query=ALL).labels()
+    assert labels["label"].to_list() == ["x", "y", "z"]
     place.run(
         "CREATE TABLE panel (task TEXT, ann TEXT, bob TEXT)",
         "INSERT INTO panel VALUES ('t1', 'x', 'y')",
     )
-    wide = finegold.read(place.address, table="panel", layout="wide")
+    wide = finegold.read(place.address, query="SELECT * FROM panel", layout="wide")
     has_votes(wide, [("t1", "ann", "x"), ("t1", "bob", "y")])
 
 
 @on()
-def test_parameters_are_bound_never_pasted_and_no_query_can_write(place: Place) -> None:
+def test_no_query_can_change_the_database(place: Place) -> None:
     place.put_votes()
-    query = "SELECT task, annotator, label, ':no' AS a /* :no */ FROM votes WHERE annotator = :who OR annotator = :who"
-    found = finegold.read(place.address, query=query, params={"who": "x'; DROP TABLE votes; --"})
-    has_votes(found, [VOTES[3]])
-    for query in (
+    queries = [
         "DELETE FROM votes RETURNING task, annotator, label",
         "SELECT 1) AS v; DELETE FROM votes; --",
-    ):
-        with pytest.raises(finegold.InputError):
-            finegold.read(place.address, query=query)
-    if place.kind == "postgresql":
-        place.run(
-            "CREATE FUNCTION steal() RETURNS SETOF votes LANGUAGE sql AS 'DELETE FROM votes RETURNING *'"
-        )
-        with pytest.raises(finegold.InputError, match="read-only transaction"):
-            finegold.read(place.address, query="SELECT * FROM steal()")
-    assert len(place.rows("SELECT * FROM votes")) == len(VOTES)
-
-
-def test_what_looks_like_a_parameter_but_is_none() -> None:
-    query = "SELECT ':a', \":b\", c::int, E'\\':d', $$:e$$, $t$:f$t$ -- :g\n, x[1 : 2] WHERE i=:i AND j=:j OR k=:i"
-    assert parameters_of(query) == ["i", "j"]
-    assert with_marks(query, lambda n: f"${n}").endswith("WHERE i=$1 AND j=$2 OR k=$1")
-    assert with_marks(query, lambda n: f":{'ij'[n - 1]}") == query
-
-
-@on("postgresql")
-def test_postgresql_says_which_type_a_parameter_has(place: Place) -> None:
-    place.run(
-        "CREATE TYPE kind AS ENUM ('usual', 'rare')",
-        "CREATE TABLE votes (task int, annotator text, label text, day date, number int, is_good bool, share numeric, "
-        "kind kind)",
-        "INSERT INTO votes VALUES (1, 'a', 'x', '2026-11-13', 1, true, 0.1, 'usual'), "
-        "(1, 'b', 'x', '2026-11-14', 2, true, 0.5, 'usual'), (2, 'a', 'y', '2026-11-15', 3, false, 0.9, 'rare')",
-    )
-    for condition, value, n_votes in (
-        *(("day >= :v", "2026-11-14", 2), ("day >= :v", datetime.date(2026, 11, 14), 2)),
-        *(
-            ("number < :v", "2", 1),
-            ("number < :v", 3, 2),
-            ("number::text = :v", "2", 1),
-            ("number::text = :v", 2, 1),
-        ),
-        *(
-            ("is_good = :v", "yes", 2),
-            ("is_good = :v", False, 1),
-            ("share > :v", 0.25, 2),
-            ("kind = :v", "rare", 1),
-        ),
-        ("(:v::text IS NULL OR label = :v)", None, 3),
-    ):
-        query = f"SELECT task, annotator, label FROM votes WHERE {condition}"
-        found = finegold.read(place.address, query=query, params={"v": value})
-        assert (condition, value, found.n_votes) == (condition, value, n_votes)
-
-
-@on()
-@pytest.mark.parametrize("condition", ["", "WHERE task >= :least"])
-def test_rows_come_in_batches_and_in_their_order(
-    place: Place, condition: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("finegold.io.database_tables.FETCHED", 1000)
-    monkeypatch.setattr("finegold.io.database_tables.MOST_ROWS", 1500)
-    rows = [(f"t{i % 500:03}", f"a{i // 500}", "xyz"[i % 3]) for i in range(5000)]
-    place.put_votes(
-        [*rows, *(("t000", f"a{i}", "zz") for i in range(10))]
-    )  # which of two votes counts tells the order
-    heard: list[Progress] = []
-    found = finegold.read(
-        place.address,
-        query=f"SELECT task, annotator, label FROM votes {condition} ORDER BY label DESC, task",
-        params={"least": "t000"} if condition else None,
-        watch=heard.append,
-    )
-    assert heard[-1].rows == 5010
-    assert len(heard) > 1 or (
-        place.kind == "postgresql" and not condition
-    )  # of which COPY makes batches of 16 MB
-    changed = [
-        (task, annotator, "zz" if task == "t000" else label) for task, annotator, label in rows
     ]
-    has_votes(found, changed)
+    if place.kind == "postgresql":
+        body = "LANGUAGE sql AS 'DELETE FROM votes RETURNING *'"
+        place.run(f"CREATE FUNCTION steal() RETURNS SETOF votes {body}")
+        queries.append("SELECT * FROM steal()")
+    for query in queries:
+        with pytest.raises(InputError):
+            finegold.read(place.address, query=query)
+    assert len(place.rows(ALL)) == len(VOTES)
 
 
 @on("postgresql")
@@ -144,7 +85,7 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
         "INSERT INTO votes VALUES ('00000000-0000-0000-0000-00000000000a', 'ann', 'good', 1.5, '1 day'), "
         "('00000000-0000-0000-0000-00000000000b', 'bob', 'bad', NULL, NULL)",
     )
-    found = finegold.read(place.address, table="votes")
+    found = finegold.read(place.address, query=ALL)
     assert [name[-1] for name in found.task_names] == ["a", "b"]
     assert list(found.annotator_names) == ["ann", "bob"]
     assert list(found.class_names) == ["bad", "good"]
@@ -154,50 +95,205 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
 
 
 @on("sqlite")
-def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("finegold.io.database_tables.FETCHED", 2)
+def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place) -> None:
+    nulls = ", ".join(f"({n}, 'a', 'x', NULL)" for n in range(10, 210))
     place.run(
         "CREATE TABLE votes (task, annotator, label, gold)",
-        "INSERT INTO votes VALUES (1, 'a', 'x', NULL), (1, 'b', 'x', NULL), (2, 'a', NULL, NULL), ('3', 7, 5, 'x')",
+        f"INSERT INTO votes VALUES {nulls}, (2, 'a', NULL, NULL), ('t3', 7, 5, 'x')",
     )
-    found = finegold.read(place.address, table="votes", gold="gold")
-    assert list(found.task_names) == [1, 3]
-    assert list(found.unlabelled) == [2]
-    assert list(found.annotator_names) == ["7", "a", "b"]
+    found = finegold.read(place.address, query=ALL, gold="gold")
+    assert (found.n_tasks, list(found.unlabelled)) == (201, ["2"])
+    assert list(found.annotator_names) == ["7", "a"]
     assert list(found.class_names) == ["5", "x"]
-    assert found.counts.missing == 1
     assert [found.class_names[code] for code in found.gold if code >= 0] == ["x"]
 
 
+# Writing
+
+
+@pytest.fixture
+def result() -> finegold.Result:
+    rows = pl.DataFrame(VOTES, schema=["task", "annotator", "label"], orient="row")
+    return finegold.aggregate(rows, "mv")
+
+
+@on()
+@pytest.mark.parametrize("table", ["labels", 'main."of ""today.1"'])
+def test_labels_are_written_and_replaced(place: Place, result: finegold.Result, table: str) -> None:
+    table = table if place.kind != "postgresql" else table.replace("main", "public")
+    for probabilities in (True, False):
+        result.to_table(place.address, table, probabilities=probabilities)
+        rows = place.rows(f"SELECT task, label, n_votes FROM {table} ORDER BY task")
+        assert rows == LABELS
+    assert place.rows(f"SELECT confidence, tied FROM {table} WHERE task = 't1'") == [(0.75, False)]
+
+
+@on()
+def test_the_command_reads_from_a_database_or_a_file_and_writes_to_a_table(
+    place: Place, tmp_path: Path
+) -> None:
+    place.put_votes()
+    done = succeed("aggregate", place.address, "--query", ALL, "--to-table", "labels")
+    assert done.stdout == ""
+    assert f"labels written to labels in {place.kind}:///" in done.stderr
+    assert place.rows("SELECT task, label, n_votes FROM labels ORDER BY task") == LABELS
+    votes, out = write(tmp_path / "v.csv", CSV), tmp_path / "labels.csv"
+    succeed("aggregate", votes, "--to-table", "labels", "--to-database", place.address, "-o", out)
+    assert len(place.rows("SELECT * FROM labels")) == len(out.read_text().splitlines()) - 1
+
+
+@on()
+def test_a_table_of_something_else_is_not_replaced(place: Place, result: finegold.Result) -> None:
+    place.put_votes()
+    with pytest.raises(OutputError, match="has no column confidence, n_votes, tied"):
+        result.to_table(place.address, "votes")
+    assert "has no column" in refused(place.address, "--query", ALL, "--to-table", "votes")
+    assert len(place.rows(ALL)) == len(VOTES)
+
+
+@on("sqlite", "duckdb")
+def test_a_failure_leaves_no_new_file(
+    place: Place, result: finegold.Result, tmp_path: Path
+) -> None:
+    before = set(tmp_path.iterdir())
+    with pytest.raises(OutputError):
+        result.to_table(place.address, "nowhere.labels")
+    assert set(tmp_path.iterdir()) == before
+    with pytest.raises(OutputError, match="no folder"):
+        result.to_table(f"{place.kind}:///{tmp_path}/no/x.db", "labels")
+
+
+# What goes wrong is one message with a remedy, in time, and without a password.
+
+QUERIES = {
+    "no query": ([], ["--query", "it has", "votes"]),
+    "bad SQL": (["--query", "SELEKT * FROM votes"], ["yntax error"]),
+    "no such table": (["--query", "SELECT * FROM vote"], ["vote", "check the name"]),
+    "no such column": (["--query", "SELECT tusk FROM votes"], ["tusk", "check the name"]),
+    "no annotator": (
+        ["--query", "SELECT task, label FROM votes"],
+        ["no annotator column", '"task" (', '"label" ('],
+    ),
+    "no rows": (["--query", f"{ALL} WHERE task = 'none'"], ["no rows"]),
+    "an odd name of a table": (["--query", ALL, "--to-table", "a.b.c"], ["SCHEMA.NAME"]),
+}
+
+
+@on()
+def test_a_wrong_query(place: Place) -> None:
+    place.put_votes()
+    for arguments, words in QUERIES.values():
+        message = refused(place.address, *arguments)
+        assert [word for word in words if word not in message] == [], message
+    if place.kind != "postgresql":
+        message = refused(place.address.partition(":///")[2])
+        assert f"read it as {place.address}; use --query" in message
+
+
+@on("postgresql")
+def test_a_row_that_fails_in_the_midst_of_the_query(place: Place) -> None:
+    place.put_votes()
+    query = "SELECT 1 / (random() * 0)::int AS task, annotator, label FROM votes"
+    assert "division by zero" in refused(place.address, "--query", query)
+
+
+def test_a_wrong_password_and_a_wrong_database(server: Server) -> None:
+    wrong = refused(server.through_network(password=PASSWORD[::-1]), "--query", ALL)
+    assert "check the user and the password" in wrong
+    assert PASSWORD[::-1] not in wrong
+    nowhere = refused(server.through_network("nowhere"), "--query", ALL)
+    assert 'database "nowhere" does not exist' in nowhere
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_server_that_does_not_answer_is_given_up(
+    listens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("finegold.io.databases.MAX_WAIT", 2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        if listens:
+            silent.listen()
+        address = f"postgresql://me:{PASSWORD}@127.0.0.1:{silent.getsockname()[1]}/work"
+        message = refused(address, "--query", ALL)
+    assert "check that the server runs" in message
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://me:{PASSWORD}%x@127.0.0.1:1/work",
+        f"postgresql://me:{PASSWORD}@127.0.0.1:port/work",
+        f"postgresql://me:a/{PASSWORD}@127.0.0.1:1/work",
+        f"postgresql://127.0.0.1:1/work?user=me&password={PASSWORD}&nonsense=1",
+        f"mysql://me:{PASSWORD}@127.0.0.1/work",
+    ],
+)
+def test_no_mistake_in_an_address_shows_the_password(address: str, tmp_path: Path) -> None:
+    votes, query = write(tmp_path / "v.csv", CSV), ("--query", ALL)
+    for arguments in ((address, *query), (votes, address, *query), (votes, address)):
+        refused(*arguments)
+    refused(votes, "--to-table", "labels", "--to-database", address)
+    refused(votes, "--gold", address)
+
+
+@on("postgresql")
+def test_no_password_in_what_is_said_written_or_kept(
+    place: Place, server: Server, tmp_path: Path
+) -> None:
+    place.put_votes()
+    address, model = server.through_network(), tmp_path / "model.finegold"
+    done = succeed("aggregate", address, "--query", ALL, "--to-table", "labels", "--save", model)
+    assert PASSWORD not in done.stdout + done.stderr
+    assert PASSWORD.encode() not in model.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_files_that_are_no_database(kind: str, tmp_path: Path) -> None:
+    assert "there is no file" in refused(f"{kind}:///{tmp_path}/none.db", "--query", ALL)
+    assert not (tmp_path / "none.db").exists()
+    write(tmp_path / "junk.db", "no database\n" * 500)
+    assert "check the file" in refused(f"{kind}:///{tmp_path}/junk.db", "--query", ALL)
+    assert "names no file" in refused(f"{kind}://junk.db", "--query", ALL)
+
+
+@on("sqlite")
+def test_a_file_that_somebody_else_is_writing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.put_votes()
+    monkeypatch.setattr("finegold.io.databases.MAX_WAIT", 0.1)
+    with place.connected() as run_there:
+        run_there("BEGIN EXCLUSIVE")
+        message = refused(place.address, "--query", ALL)
+    assert "another program is using the file" in message
+
+
+@on("postgresql")
+def test_a_missing_permission_is_said(place: Place, server: Server) -> None:
+    place.put_votes()
+    place.run("CREATE ROLE guest LOGIN", "GRANT SELECT ON votes TO guest")
+    guest = server.through_socket(user="guest")
+    message = refused(guest, "--query", ALL, "--to-table", "labels")
+    place.run("DROP OWNED BY guest", "DROP ROLE guest")
+    assert "permission denied for schema public; ask for the permission" in message
+
+
 @on("postgresql", "duckdb")
-def test_tables_in_schemas_and_with_odd_names(place: Place) -> None:
-    place.run(
-        'CREATE SCHEMA "work"',
-        'CREATE TABLE "work"."of ""today.1" (task int, annotator text, label text)',
-    )
-    place.run("""INSERT INTO "work"."of ""today.1" VALUES (7, 'ann', 'x')""")
-    assert list(finegold.read(place.address, table='work."of ""today.1"').task_names) == [7]
-
-
-def test_names_of_tables() -> None:
-    assert table_parts("votes") == ["votes"]
-    assert table_parts('a."b.c"') == ["a", "b.c"]
-    for odd in ("", "a..b", "a.b.c", 'a"b', "."):
-        with pytest.raises(finegold.InputError, match="not the name of a table"):
-            table_parts(odd)
-
-
-# Addresses and passwords
+def test_a_missing_extra_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = {"postgresql": "adbc_driver_postgresql.dbapi", "duckdb": "duckdb"}
+    place.put_votes()
+    monkeypatch.setitem(sys.modules, module[place.kind], None)
+    message = refused(place.address, "--query", ALL)
+    assert "pip install 'finegold[databases]'" in message
 
 
 @pytest.mark.parametrize(
     ("address", "name"),
     [
         (
-            "postgresql://me:secret@db.example.org:5433/work?sslmode=require",
-            "postgresql://db.example.org:5433/work",
+            "postgresql://me:secret@db.org:5433/work?sslmode=require",
+            "postgresql://db.org:5433/work",
         ),
         ("postgres://me:se@cr/e?t@host/work", "postgresql://host/work"),
         ("postgresql+psycopg://host/work?user=me&password=secret", "postgresql://host/work"),
@@ -211,15 +307,27 @@ def test_the_name_of_a_database_holds_no_password(address: str, name: str) -> No
     assert "secret" not in repr(database)
 
 
-@on("postgresql")
-def test_no_password_in_what_is_said_written_or_kept(
-    place: Place, server: Server, tmp_path: Path
+def test_names_of_tables() -> None:
+    assert quoted_table("votes") == '"votes"'
+    assert quoted_table('a."b.c"') == '"a"."b.c"'
+    odd: Any
+    for odd in ("", "a..b", "a.b.c", 'a"b', "."):
+        with pytest.raises(InputError, match="not the name of a table"):
+            quoted_table(odd)
+
+
+@pytest.mark.parametrize(("in_ci", "outcome"), [("", pytest.skip), ("1", pytest.fail)])
+def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_ci: str, outcome: Any
 ) -> None:
-    place.put_votes()
-    address, model = server.through_network(), tmp_path / "model.finegold"
-    done = succeed(
-        "aggregate", address, "--table", "votes", "--to-table", "labels", "--save", model, "--json"
-    )
-    assert place.rows("SELECT count(*) FROM labels") == [(3,)]
-    assert PASSWORD not in done.stdout + done.stderr
-    assert PASSWORD.encode() not in model.read_bytes()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("FINEGOLD_CI", in_ci)
+    with pytest.raises(outcome.Exception, match="apt-get install postgresql"):
+        find_programs(tmp_path)
+
+
+def test_options_that_do_not_fit(tmp_path: Path) -> None:
+    votes = write(tmp_path / "v.csv", CSV)
+    assert "is not a database" in refused(votes, "--query", "SELECT 1")
+    assert "--to-database" in refused(votes, "--to-table", "labels")
+    assert "--to-table" in refused(votes, "--to-database", "sqlite:///x.db")

@@ -59,8 +59,8 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
     succeed(
         "report",
         database(tmp_path / "votes.db"),
-        "--table",
-        "votes",
+        "--query",
+        "SELECT * FROM votes",
         "-o",
         tmp_path / "report.html",
     )

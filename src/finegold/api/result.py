@@ -420,10 +420,10 @@ class Result(ResultData):
 
         Args:
             address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
-            table: The table. The rows of an existing table are replaced.
+            table: The table. An existing table of labels is replaced.
             probabilities: Add one column per class with its probability.
         """
-        from finegold.io.database_tables import write_labels_to_table
+        from finegold.io.databases import write_labels_to_table
 
         write_labels_to_table(self, address, table, probabilities=probabilities)
 

@@ -16,7 +16,7 @@ from finegold.cli import outputs as out
 from finegold.cli.options import ALL, job_of
 from finegold.cli.outputs import say
 from finegold.errors import InputError
-from finegold.io.databases import is_database, parse, table_parts
+from finegold.io.databases import check_table_of_labels, is_database, parse
 from finegold.io.options import DATABASES, EXPORTS, ReadOptions
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def aggregate(
     single |= {"--predictions": fit.predictions}
     output = None if output == "-" else output
     if every_question:
-        refuse_for_all_questions(single | {"--query": reading.query, "--table": reading.table})
+        refuse_for_all_questions(single | {"--query": reading.query})
     out.check_outputs([output, annotators], [save, write_back], files, reading, fit)
     if write_back is not None:
         from finegold.io.source import sources_of
@@ -94,18 +94,11 @@ def aggregate(
     if to_table is None and to_database is not None:
         raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
     if to_table is not None:
-        from finegold.io.database_tables import check_database_table
-
         if to_database is None and not is_database(files):
             raise InputError(
                 "--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db"
             )
-        is_same = reading.table is not None and table_parts(reading.table) == table_parts(to_table)
-        if is_same and to_database in (None, files[0]):
-            raise InputError(
-                f"{to_table} is read here and would be overwritten; name another table"
-            )
-        check_database_table(to_database or files[0], to_table)
+        check_table_of_labels(to_database or files[0], to_table)
 
     columns: dict[str, Any] = {
         "probabilities": probabilities,

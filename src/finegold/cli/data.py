@@ -61,7 +61,7 @@ def convert(
     if to is Shape.wide and reading.repeated == "all":
         reading = replace(reading, repeated="first")
     if reading.question == ALL:
-        refuse_for_all_questions({"--query": reading.query, "--table": reading.table})
+        refuse_for_all_questions({"--query": reading.query})
         votes = job_of(files, reading, gold=known.gold).read_questions()
     else:
         if reading.multi:

@@ -6,7 +6,7 @@ two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -212,26 +212,9 @@ class ReadOptions:
     )
     query: str | None = option(
         None,
-        "The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.",
+        "The query that returns the votes, e.g. 'SELECT * FROM votes'.",
         group=DATABASES,
         metavar="SQL",
-        surfaces=frozenset({"python", "cli"}),
-    )
-    table: str | None = option(
-        None,
-        "The table of the database that holds the votes.",
-        group=DATABASES,
-        metavar="NAME",
-        surfaces=frozenset({"python", "cli"}),
-    )
-    params: Mapping[str, Any] | None = option(
-        None,
-        "The value of :NAME in the query. Can be repeated.",
-        group=DATABASES,
-        kind="pairs",
-        metavar="NAME=VALUE",
-        flag="--param",
-        example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
     # known truths; see `finegold.read`
@@ -309,5 +292,3 @@ class Reading(TypedDict, total=False):
     question: str | None
     include: str | Sequence[str]
     query: str | None
-    table: str | None
-    params: Mapping[str, Any] | None

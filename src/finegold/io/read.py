@@ -16,8 +16,7 @@ from finegold.io.columns import (
     refuse_parts_of_one_table,
     report_columns_aside,
 )
-from finegold.io.database_tables import open_database
-from finegold.io.databases import is_database
+from finegold.io.databases import is_database, read_query
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.exports import ALL, add_nested_hint, find_export
 from finegold.io.layouts import read_long, read_wide
@@ -88,8 +87,6 @@ def read(
             them.
         include: Also read votes that are left out by default, e.g. predictions, rejected.
         query: The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.
-        table: The table of the database that holds the votes.
-        params: The value of :NAME in the query. Can be repeated.
 
     Returns:
         The votes. `counts` says what was left out, and `hygiene` what looks wrong.
@@ -177,13 +174,9 @@ def _check_options(
 
 def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes by question. A table has one, without a name."""
-    if (
-        is_database(votes)
-        or options.query is not None
-        or options.table is not None
-        or options.params
-    ):
-        votes = open_database(votes, options.query, options.table, options.params)
+    if is_database(votes) or options.query is not None:
+        name, rows = read_query(votes, options.query)
+        votes = replace(open_table(rows), title=name)
     if options.encoding is not None or options.separator or options.header != 1:
         votes = with_dialect(votes, options.encoding, options.separator, options.header)
     if not is_files(votes):

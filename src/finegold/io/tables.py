@@ -102,6 +102,8 @@ class Table:
     scans: Sequence[pl.LazyFrame] = ()
     # every value is read as text, so that numbers are still to be recognised
     is_text: bool = False
+    # of a table without files
+    title: str = "the data frame"
     # the votes of an export; empty for the rows of files or of a data frame
     origin: str = ""
     # of the columns that were loaded
@@ -116,7 +118,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        return ", ".join(source.name for source in self.sources[:3]) or "the data frame"
+        return ", ".join(source.name for source in self.sources[:3]) or self.title
 
     def where(self, row: int) -> str:
         """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
@@ -132,7 +134,7 @@ class Table:
                     )
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
-        return f"the data frame, row {row + 1:,}"
+        return f"{self.title}, row {row + 1:,}"
 
     def to_polars(self) -> pl.DataFrame:
         return pl.DataFrame({str(name): column.values for name, column in self.rows.items()})

@@ -19,8 +19,7 @@ from starlette.background import BackgroundTask
 from finegold.api.result import Result
 from finegold.errors import OutputError
 from finegold.io.columns import TASK, candidates
-from finegold.io.database_tables import write_labels_to_table
-from finegold.io.databases import parse
+from finegold.io.databases import parse, write_labels_to_table
 from finegold.io.source import READABLE, reading
 from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
