@@ -1,8 +1,5 @@
 """One front door: what works in `finegold aggregate` works in every command that fits, and in Python."""
 
-import signal
-
-import numpy as np
 import pytest
 
 import finegold
@@ -42,7 +39,7 @@ def fits(monkeypatch):
     seen, real = [], front_door.fit
 
     def spy(method, votes, **keywords):
-        seen.append({**keywords, "resumes": getattr(keywords["checkpoint"], "resume", None)})
+        seen.append(keywords)
         return real(method, votes, **keywords)
 
     monkeypatch.setattr(front_door, "fit", spy)
@@ -55,19 +52,13 @@ def run_command(name, folder, model, *options):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(
-    name, fits, model, tmp_path
-):
-    half = tmp_path / "half"
-    done = run_command(
-        name, tmp_path, model, "--prior", model, "--threads", 3, "--checkpoint", half, "--resume"
-    )
+def test_every_command_that_fits_takes_a_prior_and_threads(name, fits, model, tmp_path):
+    done = run_command(name, tmp_path, model, "--prior", model, "--threads", 3)
     assert done.exit_code == 0, done.stderr
     assert fits
-    files = ["half.ds", "half.ibcc"] if name == "compare" else ["half"]
-    assert [seen["checkpoint"].path.name for seen in fits] == files
+    assert len(fits) == (2 if name == "compare" else 1)
     for seen in fits:
-        assert (seen["prior"], seen["engine"].threads, seen["resumes"]) == (str(model), 3, True)
+        assert (seen["prior"], seen["engine"].threads) == (str(model), 3)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -75,8 +66,6 @@ def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(
     ("options", "words"),
     [
         (["--engine", "nowhere"], "there is no engine 'nowhere'; there are local"),
-        (["--resume"], "to resume a fit, name the file to continue from; use --checkpoint FILE"),
-        (["--overwrite"], "to overwrite unfinished work, name its file; use --checkpoint FILE"),
         (
             ["--scheduler", "tcp://host:1"],
             "the scheduler is the address of a Dask cluster; use --engine dask",
@@ -103,7 +92,6 @@ def test_an_engine_is_for_fitting_again(model, tmp_path):
     [
         ("--prior", "x"),
         ("--engine", "dask"),
-        ("--resume",),
         ("--gold", "x"),
         (
             "--layout",
@@ -181,28 +169,10 @@ def test_compare_takes_names_and_methods():
         finegold.compare(VOTES, ["mv", "magic"])
 
 
-def test_each_of_several_methods_has_its_own_checkpoint(tmp_path):
-    def press(step):
-        if step.iteration == 3:
-            signal.raise_signal(signal.SIGINT)
-
-    half, seen = tmp_path / "half", []
-    with pytest.raises(KeyboardInterrupt):
-        finegold.compare(VOTES, ["mv", "ds"], checkpoint=half, on_step=press)
-    assert [path.name for path in tmp_path.iterdir()] == ["half.ds"]
-    found = finegold.compare(VOTES, ["mv", "ds"], checkpoint=half, resume=True, on_step=seen.append)
-    assert [step.iteration for step in seen][:2] == [1, 4]
-    assert np.array_equal(found.results[1].posterior, finegold.aggregate(VOTES, "ds").posterior)
-    with pytest.raises(InputError, match="each method can run once"):
-        finegold.compare(VOTES, [DS(), DS(max_iterations=3)], checkpoint=half)
-
-
 def test_what_a_method_cannot_do_is_said_before_the_first_fit(model):
     never = pytest.fail
     with pytest.raises(InputError, match="mv cannot take a prior"):
         finegold.compare(VOTES, ["ds", "mv"], prior=model, on_step=never)
-    with pytest.raises(InputError, match="ebcc: a fit with restarts"):
-        finegold.compare(VOTES, ["ds", "ebcc"], checkpoint="half", on_step=never)
 
 
 def test_agreement_takes_votes_a_model_and_a_result(model):
@@ -216,11 +186,9 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
         finegold.agreement(model, task="task")
 
 
-def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
-    result = finegold.load(model).update(
-        refit=True, prior=model, checkpoint=tmp_path / "half", threads=2
-    )
+def test_a_refit_takes_what_a_fit_takes(fits, model):
+    result = finegold.load(model).update(refit=True, prior=model, threads=2)
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
-    with pytest.raises(InputError, match="use refit=True for a full fit, or leave out checkpoint"):
-        finegold.load(model).update(VOTES, checkpoint=tmp_path / "half")
+    with pytest.raises(InputError, match="use refit=True for a full fit, or leave out prior"):
+        finegold.load(model).update(VOTES, prior=model)

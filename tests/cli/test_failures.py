@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +14,7 @@ import pytest
 import finegold.fitting.solve
 from finegold.cli import main
 from finegold.io.writers import write_frame
-from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
+from tests.support.cli_helpers import CSV, refusal_of, run, write
 
 FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
 GOLD = "task,truth\nt1,owl\n"
@@ -225,52 +223,6 @@ def test_an_interrupt_writes_nothing(
     assert result.exit_code == 130
     assert "error: interrupted" in assert_one_message(result.stderr)
     assert list(tmp_path.iterdir()) == [votes]
-
-
-@pytest.fixture
-def interrupted(votes: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Start a fit with PTBCC and a checkpoint, in the folder of the votes, and press Ctrl-C in its first sweep."""
-
-    def press(*_: object) -> bool:
-        signal.raise_signal(signal.SIGINT)
-        return False
-
-    def start(*further: str) -> str:
-        with monkeypatch.context() as patched:
-            patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
-            result = run(*HALF, "--method", "ptbcc", *further)
-        assert result.exit_code == 130
-        return assert_one_message(result.stderr)
-
-    monkeypatch.chdir(votes.parent)
-    return start
-
-
-HALF = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half"]
-
-
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [([], "resume from it"), (["--overwrite"], "resume from it instead of overwriting it")],
-)
-def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
-    interrupted: Callable[..., str], how: list[str], words: str
-) -> None:
-    again = "finegold aggregate votes.csv -o out.csv --checkpoint half --method ptbcc --resume"
-    said = f"interrupted; half holds the work so far; to continue, {words}: {again}"
-    assert interrupted(*how) == f"error: {said}\n"
-    succeed(*HALF, "--method", "ptbcc", "--resume")
-
-
-def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
-    interrupted: Callable[..., str], tmp_path: Path
-) -> None:
-    interrupted()
-    before = (tmp_path / "half").read_bytes()
-    for further in ([], ["--resume"]):
-        assert "--overwrite" in assert_one_message(refusal_of(*HALF, "--method", "ds", *further))
-        assert (tmp_path / "half").read_bytes() == before
-    succeed(*HALF, "--method", "ds", "--overwrite")
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])

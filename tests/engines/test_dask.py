@@ -28,7 +28,7 @@ from distributed import LocalCluster
 
 from finegold.engines.dask import DaskEngine, cluster, workers
 from tests.support.dask_cluster import kill_at, two_workers
-from tests.support.signals import KILL, interrupt_at
+from tests.support.signals import KILL
 
 FEWEST = 200  # votes in a block
 
@@ -98,17 +98,6 @@ def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_pa
     assert_same(fit(deadly, votes, engine=engine), local)
     assert engine.n_blocks == 11
     assert deadly.mark.exists()
-
-
-def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
-    path, keep = tmp_path / "kept", {"checkpoint": tmp_path / "kept", "engine": engine}
-    with pytest.raises(KeyboardInterrupt):
-        finegold.aggregate(votes, "ptbcc", on_step=interrupt_at(3), **keep)
-    assert path.exists()
-    resumed = finegold.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
-    assert_same(
-        resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
-    )
 
 
 def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):

@@ -6,9 +6,6 @@ import pytest
 import finegold
 from finegold import Annotations, InputError
 from finegold.api.job import fit
-from finegold.checks import sample_votes
-from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.updating import fit_with_prior
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC
@@ -130,26 +127,3 @@ def test_what_cannot_serve_as_prior_is_refused(earlier):
     ):
         with pytest.raises(InputError, match=words):
             finegold.aggregate(votes, method, prior=prior)
-
-
-def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):
-    votes = Annotations.from_arrays(*sample_votes())
-    first, other = (
-        fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=seed))) for seed in (1, 2)
-    )
-
-    def stop(step):
-        if step.iteration == 2:
-            raise KeyboardInterrupt
-
-    kept = tmp_path / "kept"
-
-    class Hasty(Checkpoint):
-        def due(self):
-            return True
-
-    with pytest.raises(KeyboardInterrupt):
-        fit_with_prior(PTBCC(tolerance=0), votes, first, checkpoint=Hasty(kept), on_step=stop)
-    assert kept.exists()
-    with pytest.raises(InputError, match="belongs to another fit"):
-        fit_with_prior(PTBCC(tolerance=0), votes, other, checkpoint=Checkpoint(kept, resume=True))

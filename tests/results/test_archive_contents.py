@@ -1,4 +1,4 @@
-"""Saved models and checkpoints are checked when they are read: crafted and damaged ones are refused in a sentence."""
+"""Saved models are checked when they are read: crafted and damaged ones are refused in a sentence."""
 
 import zipfile
 from dataclasses import replace
@@ -10,17 +10,12 @@ import finegold
 from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import sample_votes
-from finegold.fitting.checkpoint import Checkpoint
-from finegold.kernels.numerics import digamma_and_gammaln
-from finegold.methods.hds import HDS
-from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.methods.registry import REGISTRY
 from finegold.system.unpacking import Field, check, check_votes
 from tests.support.archives import as_npy, pack, unpack
 from tests.support.cli_helpers import refusal_of
-from tests.support.signals import interrupt_at
 
 DAMAGED = "is not a result saved by Finegold, or it is damaged; make one with finegold aggregate"
 CSV = "task,annotator,label\n" + "".join(
@@ -320,50 +315,3 @@ def test_a_table_says_what_arrays_are_like():
     for name, bad in [*(("x", bad) for bad in wrong_x), *(("y", bad) for bad in wrong_y)]:
         with pytest.raises(ValueError, match=name):
             check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1]), name: bad}, fields, {"T": 2})
-
-
-def half_done(method, path, votes=None):
-    votes = votes or Annotations.from_arrays(*sample_votes(n_tasks=40))
-    with pytest.raises(KeyboardInterrupt):
-        fit(method, votes, on_step=interrupt_at(2), checkpoint=Checkpoint(path))
-    return votes
-
-
-def test_every_cut_of_a_checkpoint_is_refused(tmp_path):
-    path = tmp_path / "half"
-    votes = half_done(PTBCC(), path)
-    data = path.read_bytes()
-    for end in range(0, len(data), 97):
-        path.write_bytes(data[:end])
-        with pytest.raises(InputError, match="not a checkpoint of Finegold, or it is damaged"):
-            fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True))
-
-
-def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):
-    path = tmp_path / "half"
-    votes = half_done(IBCC(inference="ep"), path)
-    manifest, arrays = unpack(path.read_bytes())
-    name = next(
-        name for name, values in arrays.items() if "state" in name and values.dtype.kind in "iu"
-    )
-    arrays[name] = arrays[name] + 1
-    path.write_bytes(pack(manifest, arrays))
-    with pytest.raises(InputError, match="damaged"):
-        fit(IBCC(inference="ep"), votes, checkpoint=Checkpoint(path, resume=True))
-
-
-def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
-    (tmp_path / "votes.csv").write_text(CSV)
-    half_done(HDS(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
-    given = {"classes": [0, 1, 2, 3], "checkpoint": tmp_path / "half", "resume": True}
-    with pytest.raises(
-        InputError,
-        match=r"belongs to another fit .*resume with the same votes, classes and settings",
-    ):
-        finegold.aggregate(tmp_path / "votes.csv", "hds", **given)
-
-
-@pytest.mark.parametrize("x", [0.0, -1e300, -3.0, float("nan")])
-def test_special_functions_of_counts_that_are_not_positive_end_in_nan(x):
-    """A damaged checkpoint may hold such counts; the recurrence of digamma would never end."""
-    assert np.isnan(digamma_and_gammaln(x)).all()

@@ -61,9 +61,6 @@ def aggregate(
     prior: Result | str | Path | None = None,
     engine: str | Engine = "local",
     threads: int | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
     on_step: Callable[[Step], None] | None = None,
     **keywords: Unpack[Keywords],
 ) -> Result:
@@ -87,9 +84,6 @@ def aggregate(
             engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
         threads: The number of threads. The default is the environment variable FINEGOLD_THREADS,
             otherwise one per core.
-        checkpoint: A file for unfinished work, written on Ctrl-C and every minute.
-        resume: Continue from the checkpoint, if it exists. The result is the same, to the bit.
-        overwrite: Discard the unfinished work of an earlier run in the checkpoint.
         on_step: Called with a `Step` after each sweep. If it is not given, notebooks and terminals
             show one line of progress.
         **keywords: How to read the votes, such as `task`, `wide`, `classes` or `multi`: see
@@ -121,9 +115,6 @@ def aggregate(
         prior=prior,
         engine=engine,
         threads=threads,
-        checkpoint=checkpoint,
-        resume=resume,
-        overwrite=overwrite,
         on_step=on_step,
         progress=IN_PYTHON,
     ).run()
@@ -184,7 +175,7 @@ def update(
         raise InputError(
             "there is nothing to update: give votes, known truths (gold), predictions or refit"
         )
-    names = ("prior", "scheduler", "checkpoint", "resume", "overwrite", "engine")
+    names = ("prior", "scheduler", "engine")
     fitting = {name: keywords.pop(name) for name in names if name in keywords}
     if not refit:
         check_no_fit(fitting)

@@ -49,8 +49,7 @@ def evaluate(
         truth_task: The column of the tasks in `truth`, if its name does not tell.
         truth_label: The column of the truths in `truth`, if its name does not tell.
         **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-            `finegold.read`. If there are several methods, each has its own checkpoint, with its
-            name at the end. With `ordered`, `mean_absolute_error` and `quadratic_kappa` are added.
+            `finegold.read`. With `ordered`, `mean_absolute_error` and `quadratic_kappa` are added.
 
     Returns:
         One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`,
@@ -128,8 +127,7 @@ def compare(
         truth (path, data frame or mapping): Known truths of some tasks, to judge the labels by.
             They do not teach the methods.
         **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-            `finegold.read`. If there are several methods, each has its own checkpoint, with its
-            name at the end.
+            `finegold.read`.
 
     Returns:
         `rows()` returns one dict per method, `labels()` a data frame with the label of each method.

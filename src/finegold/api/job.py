@@ -1,4 +1,4 @@
-"""Run a method: read votes, open the engine, handle checkpoint and prior, and fit.
+"""Run a method: read votes, open the engine, handle the prior, and fit.
 
 `finegold.aggregate`, the commands and the studio describe what they need as a `Job`. What every fit
 takes is declared in `api/options.py`, how votes are read in `io/options.py`.
@@ -23,7 +23,7 @@ from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting import solve
 from finegold.fitting.progress import in_python
-from finegold.fitting.solve import check_resumable, check_takes_prior
+from finegold.fitting.solve import check_takes_prior
 from finegold.io.options import ReadOptions
 from finegold.methods.base import Method
 from finegold.methods.lookup import make_method
@@ -50,10 +50,9 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
     truths.
     """
     if annotations.multi:
-        if names := names_given({"prior": prior, "checkpoint": keywords.get("checkpoint")}):
+        if prior is not None:
             raise InputError(
-                f"sets of labels cannot be combined with a {names[0]}",
-                remedies=[leave_out(names[0])],
+                "sets of labels cannot be combined with a prior", remedies=[leave_out("prior")]
             )
         from finegold.fitting.multi_label import fit_sets
 
@@ -70,9 +69,7 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
         from finegold.insight.expected import calibration
 
         blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
-        more = {
-            name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")
-        }
+        more = {name: value for name, value in keywords.items() if name != "on_step"}
         result = calibration(fit_votes(blind, **more), votes.gold).apply(result)
     return Result.of(result)
 
@@ -175,20 +172,6 @@ class Job(FitOptions):
         Options are checked and the engine is opened first, so that an unreachable cluster is
         reported before the votes are read.
         """
-        if (self.resume or self.overwrite) and self.checkpoint is None:
-            resumed, overwritten = (
-                "to resume a fit, name the file to continue from",
-                "to overwrite unfinished work, name its file",
-            )
-            raise InputError(
-                resumed if self.resume else overwritten,
-                remedies=[use(checkpoint=Placeholder("FILE"))],
-            )
-        if self.overwrite and self.resume:
-            raise InputError(
-                "unfinished work can be continued or overwritten, not both",
-                remedies=[leave_out("overwrite"), leave_out("resume")],
-            )
         if self.scheduler is not None and self.engine != "dask":
             raise InputError(
                 "the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")]
@@ -199,21 +182,6 @@ class Job(FitOptions):
                 self._check_sets(method)
             if self.prior is not None:
                 check_takes_prior(method)
-            if self.checkpoint is not None:
-                check_resumable(method)
-        if self.checkpoint is not None and len({method.name for method in methods}) < len(methods):
-            raise InputError(
-                "with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")]
-            )
-        checkpoints = {}
-        for method in methods if self.checkpoint is not None else ():
-            from finegold.fitting.checkpoint import Checkpoint
-
-            path = f"{self.checkpoint}" + ("" if len(methods) == 1 else f".{method.name}")
-            checkpoints[method.name] = Checkpoint(
-                path, resume=self.resume, overwrite=self.overwrite
-            )
-            checkpoints[method.name].inspect()
         with ExitStack() as stack:
             # methods of the same precision share an engine
             @cache
@@ -223,25 +191,14 @@ class Job(FitOptions):
             def fit_method(method: Method, votes: Annotations) -> Result:
                 if votes.multi:
                     self._check_sets(method)
-                predictions, checkpoint = None, checkpoints.get(method.name)
+                predictions = None
                 if has_predictions(self.predictions):
                     from finegold.io.predictions import read_predictions
 
                     predictions = read_predictions(self.predictions, votes)
                 with self.progress.fitting(method.name) as line:
                     more = {"engine": engine_of(method.single), "on_step": self.on_step or line}
-                    try:
-                        result = fit(method, votes, prior=self.prior, checkpoint=checkpoint, **more)
-                    except KeyboardInterrupt:
-                        # Ctrl-C: add to the message how to continue
-                        if checkpoint is None or not checkpoint.owned:
-                            raise
-                        instead = " instead of overwriting it" if checkpoint.overwrite else ""
-                        words = (
-                            f"{checkpoint.path} holds the work so far; to continue, resume from"
-                            f" it{instead}"
-                        )
-                        raise KeyboardInterrupt(words) from None
+                    result = fit(method, votes, prior=self.prior, **more)
                 if predictions is None:
                     return result
                 # which needs SciPy
@@ -274,11 +231,7 @@ class Job(FitOptions):
             engine.close()
 
     def _check_sets(self, method: Method) -> None:
-        given = {
-            "prior": self.prior,
-            "checkpoint": self.checkpoint,
-            "predictions": self.predictions,
-        }
+        given = {"prior": self.prior, "predictions": self.predictions}
         if names := names_given(given):
             raise InputError(
                 f"{names[0]} cannot be combined with sets of labels", remedies=[leave_out(names[0])]

@@ -108,21 +108,6 @@ class FitOptions:
         "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.",
         low=1,
     )
-    checkpoint: str | Path | None = fit_option(
-        None,
-        "path",
-        "FILE",
-        "Save unfinished work to this file, every minute and on Ctrl-C.",
-        "A file for unfinished work. If several methods run, each has its own file, with its name"
-        " at the end.",
-        surfaces=IN_CODE,
-    )
-    resume: bool = fit_option(
-        False, "flag", "", "Continue from the checkpoint, if the file exists.", surfaces=IN_CODE
-    )
-    overwrite: bool = fit_option(
-        False, "flag", "", "Discard the work of an earlier run in the checkpoint.", surfaces=IN_CODE
-    )
 
 
 class Fitting(Reading, total=False):
@@ -136,7 +121,4 @@ class Fitting(Reading, total=False):
     engine: str | Engine
     scheduler: str | None
     threads: int | None
-    checkpoint: str | Path | None
-    resume: bool
-    overwrite: bool
     on_step: Callable[[Step], None] | None

@@ -342,9 +342,8 @@ class Result(ResultData):
             refit: Fit all votes again, old and new.
             **more: `repeated` says which votes count if an annotator votes on a task more than
                 once. `predictions` replace those that the result was combined with. `threads`,
-                `on_step` and, with `refit`, `prior`, `engine`, `checkpoint`, `resume` and
-                `overwrite` are as in `finegold.aggregate`. All other keywords are those of
-                `finegold.read`.
+                `on_step` and, with `refit`, `prior` and `engine` are as in `finegold.aggregate`.
+                All other keywords are those of `finegold.read`.
 
         Returns:
             A new result; this one is not changed.

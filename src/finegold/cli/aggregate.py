@@ -71,7 +71,6 @@ def aggregate(
     job, every_question = job_of(files, reading, fit), reading.question == ALL
     single = {
         "--save": save,
-        "--checkpoint": fit.checkpoint,
         "--prior": fit.prior,
         "--to-table": to_table,
     }

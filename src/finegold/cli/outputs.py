@@ -97,10 +97,7 @@ def report_error(error: BaseException, line: CommandLine | None = None) -> int:
     elif isinstance(error, FinegoldError):
         message = str(error)
     elif isinstance(error, KeyboardInterrupt):
-        # where the work is kept, with the command that continues it
-        again = f": {line.change({'overwrite': None, 'resume': True})}" if line else ""
-        kept = f"{error}{again}" if str(error) else ""
-        message, code = f"interrupted{f'; {kept}' if kept else ''}", INTERRUPTED
+        message, code = "interrupted", INTERRUPTED
     elif isinstance(error, MemoryError):
         message = (
             "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger"
@@ -143,8 +140,7 @@ def check_outputs(
     """Check before the fit that every output can be written, is not an input and is not named
     twice.
 
-    The files that the options of reading and fitting name are inputs as well, and the checkpoint is
-    an output.
+    The files that the options of reading and fitting name are inputs as well.
     """
     from finegold.io.writers import check_table_path
     from finegold.system.files import check_writable
@@ -154,8 +150,7 @@ def check_outputs(
         named += [None if fit.gold is True else fit.gold, fit.prior, *(fit.predictions or ())]
     read = {file.resolve() for name in named if name is not None for file in _files_of(name)}
     tables = [path for path in tables if path is not None]
-    outputs: list[Any] = [*tables, *others, fit.checkpoint if fit else None]
-    outputs = [path for path in outputs if path is not None]
+    outputs = [path for path in [*tables, *others] if path is not None]
     targets = [Path(path).expanduser().resolve() for path in outputs]
     for path in tables:
         check_table_path(str(path))

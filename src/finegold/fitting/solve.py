@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +21,6 @@ from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations, order_by_votes, reordered
 from finegold.votes.encoding import MISSING
 
-if TYPE_CHECKING:
-    from finegold.fitting.checkpoint import Checkpoint
-
 OnStep = Callable[[Step], None]
 
 
@@ -36,30 +31,14 @@ def fit(
     threads: int | None = None,
     engine: Engine | None = None,
     on_step: OnStep | None = None,
-    checkpoint: Checkpoint | None = None,
 ) -> ResultData:
     """Fit the method to these annotations."""
-    # `on_step` is called after each sweep; it can raise an exception to stop the fit. With a
-    # checkpoint, Ctrl-C saves the current state first.
-    if checkpoint is not None and not checkpoint.held:
-        with checkpoint.hold():
-            return fit(
-                method,
-                annotations,
-                threads=threads,
-                engine=engine,
-                on_step=on_step,
-                checkpoint=checkpoint,
-            )
+    # `on_step` is called after each sweep; it can raise an exception to stop the fit.
     check_gold(method, (annotations.gold != MISSING).any())
-    if checkpoint is not None:
-        check_resumable(method)
     check_memory(
         method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes
     )
     with time_without_compiling() as seconds:
-        if checkpoint is not None:
-            checkpoint.bind(method, annotations)
         engine = engine or LocalEngine(threads, single=method.single)
         engine.accept(method)
         order = order_by_votes(annotations) if method.unstable else None
@@ -71,7 +50,7 @@ def fit(
             best: Descent | None = None
             # the one with the highest bound wins
             for restart in range(method.n_restarts):
-                descent = descend(method, engine, restart, on_step, checkpoint)
+                descent = descend(method, engine, restart, on_step)
                 if best is None or descent.steps[-1].bound > best.steps[-1].bound:
                     best, posterior = descent, engine.gather()
                     # the next one overwrites it
@@ -98,8 +77,6 @@ def fit(
         result = summarise(
             method.name, method.settings, annotations, posterior, best.steps, learned, records
         )
-        if checkpoint is not None:
-            checkpoint.done()
         notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
         return replace(
             result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes
@@ -132,7 +109,6 @@ def descend(
     engine: Engine,
     restart: int = 0,
     on_step: OnStep | None = None,
-    checkpoint: Checkpoint | None = None,
 ) -> Descent:
     """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors
     in the blocks.
@@ -140,64 +116,21 @@ def descend(
     steps: list[Step] = []
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
-    if checkpoint is not None and (saved := checkpoint.load(parameters, engine.state)) is not None:
-        parameters, state, steps = saved
-        engine.restore(state)
-        done = bool(steps) and method.converged(steps)
-    with interruptible() as interrupted:
-        while not done and len(steps) < method.max_iterations:
-            statistics = engine.sum(method.sweep, parameters)
-            bound = method.bound(parameters, statistics)
-            parameters = method.advance(engine, statistics, parameters)
-            steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
-            done = method.converged(steps)
-            if on_step is not None:
-                on_step(steps[-1])
-            if checkpoint is not None and (interrupted.is_set() or checkpoint.due()):
-                checkpoint.save(parameters, engine.state(), steps)
-            if interrupted.is_set():
-                raise KeyboardInterrupt
+    while not done and len(steps) < method.max_iterations:
+        statistics = engine.sum(method.sweep, parameters)
+        bound = method.bound(parameters, statistics)
+        parameters = method.advance(engine, statistics, parameters)
+        steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
+        done = method.converged(steps)
+        if on_step is not None:
+            on_step(steps[-1])
     return Descent(method, parameters, steps, done)
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish; a second one
-    interrupts.
-    """
-    # A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
-    pressed = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-    if (
-        before in (signal.SIG_IGN, None)
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield pressed
-        return
-
-    def press(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, before)
-        pressed.set()
-
-    signal.signal(signal.SIGINT, press)
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def check_gold(method: Method, given: Any) -> None:
     if given and not method.takes_gold:
         remedies = [leave_out("gold"), use(text="choose another method")]
         raise InputError(f"{method.name} cannot use gold truths", remedies=remedies)
-
-
-def check_resumable(method: Method) -> None:
-    if method.n_restarts > 1:
-        raise InputError(
-            f"{method.name}: a fit with restarts cannot be resumed from a checkpoint",
-            remedies=[leave_out("checkpoint"), use(text="choose another method")],
-        )
 
 
 def check_takes_prior(method: Method) -> None:

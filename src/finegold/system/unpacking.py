@@ -136,25 +136,6 @@ def check_rows(name: str, probabilities: NDArray[Any]) -> None:
     )
 
 
-def check_alike(
-    name: str, values: NDArray[Any], template: NDArray[Any], *, same_integers: bool
-) -> None:
-    """Check shape, kind and NaNs against the template; with `same_integers`, integers must be
-    equal.
-    """
-    _require(
-        values.shape == template.shape, name, f"has shape {values.shape}, not {template.shape}"
-    )
-    if values.dtype.kind == "f":
-        _require(not np.isnan(values).any() or bool(np.isnan(template).any()), name, "holds NaN")
-    elif same_integers:
-        _require(np.array_equal(values, template), name, "does not match the votes")
-    alike = values.dtype.kind == template.dtype.kind or (
-        values.size == 1 and values.dtype.kind in "iuf"
-    )
-    _require(alike, name, f"holds {values.dtype}, not {template.dtype}")
-
-
 def check_steps(steps: NDArray[Any]) -> None:
     """Check the steps: one row per sweep with restart, iteration, change and bound, which may be
     NaN.
