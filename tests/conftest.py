@@ -5,13 +5,10 @@ import gc
 import logging
 import os
 import signal
-from functools import cache
 
 import numpy as np
 import pytest
-import typer.testing
 from hypothesis import settings
-from typer.main import get_command
 
 from finegold import Annotations
 from tests.support.data_sets import SHARED
@@ -24,9 +21,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "finegold"))
 
 # Tests look at standard error, where the log says that a kernel is compiled.
 logging.getLogger("finegold").setLevel(logging.ERROR)
-
-# Typer builds all commands anew for each call, which takes longer than most commands that tests run.
-typer.testing._get_command = cache(get_command)
 
 # A job in the background starts with SIGINT ignored, and so would the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -11,7 +11,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from finegold.cli.app import app
 

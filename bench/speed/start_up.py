@@ -40,7 +40,7 @@ PACKAGES = (
     "llvmlite",
     "polars",
     "narwhals",
-    "typer",
+    "click",
     "pydantic",
     "jinja2",
 )

@@ -164,7 +164,7 @@ def test_settings_reach_the_method(votes: Path) -> None:
         "--set",
         "max-iterations=7",
     ]
-    found = json_of(*ptbcc, *settings, "--seed", "5")
+    found = json_of(*ptbcc, *settings, "--set", "seed=5")
     assert found["settings"]["n_prototypes"] == 3
     assert found["settings"]["f"] == 4.0
     assert found["settings"]["further"] == "uniform"

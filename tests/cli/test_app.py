@@ -6,16 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import finegold
-from finegold.cli.app import app, every_command
+from finegold.cli.app import PANELS, app, every_command
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.report import KINDS
 from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 
-COMMANDS = [name.split() for name in every_command()]
+COMMANDS = list(every_command())
 HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}
 IMPORTED = """
 import sys
@@ -58,28 +58,15 @@ def test_the_version_is_shown() -> None:
 
 def test_help_names_every_command_in_groups() -> None:
     shown = run("--help").stdout
-    panels = ["Options", "Start here", "Look closer", "Data", "Research"]
-    assert re.findall(r"─ ([A-Z][a-z ]+) ─", shown) == panels
+    assert re.findall(r"^([A-Z][a-z ]+):", shown, re.MULTILINE) == ["Usage", "Options", *PANELS]
     for command in COMMANDS:
-        assert f"│ {command[0]} " in shown
+        assert f"\n  {command} " in shown
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_help_has_no_types_of_python(command: list[str]) -> None:
-    done = succeed(*command, "--help")
-    assert not re.search(r"<[a-z]+", done.stdout)
-
-
-def test_paragraphs_of_help_wrap_at_the_width_of_the_terminal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    shown = re.sub(r" +", " ", run("evaluate", "--help").stdout)
-    assert (
-        "Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities"
-        in shown
-    )
-    assert "adds 1/m to the accuracy. Macro-F1" in shown
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_words(command: str) -> None:
+    assert all(param.help for param in every_command()[command].params)
+    assert f"finegold {command}" in succeed(command, "--help").stdout
 
 
 def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None:
@@ -103,12 +90,12 @@ def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None
 def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
     line = f"finegold {words}"  # ask as bash does: with the words, and the number of the word to complete
     asked = {
-        "_FINEGOLD_COMPLETE": "complete_bash",
+        "_FINEGOLD_COMPLETE": "bash_complete",
         "COMP_WORDS": line,
         "COMP_CWORD": str(line.count(" ")),
     }
     offered = CliRunner().invoke(app, [], prog_name="finegold", env=asked).stdout.split()
-    assert set(offered) == found
+    assert {line.removeprefix("plain,") for line in offered} == found
 
 
 @pytest.mark.parametrize(
@@ -127,7 +114,7 @@ def test_a_misspelt_name_is_answered_with_the_nearest(words: str, nearest: str) 
     ("words", "said"),
     [
         ("agregate votes.csv", "there is no command 'agregate'; did you mean aggregate?"),
-        ("xyz", "there is no command 'xyz' "),
+        ("xyz", "there is no command 'xyz'"),
     ],
 )
 def test_a_command_that_is_misspelt_is_met_with_the_right_one(words: str, said: str) -> None:

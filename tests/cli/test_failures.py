@@ -63,7 +63,6 @@ FAILURES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     ),
     "a setting without a value": ({"v.csv": CSV}, "v.csv --set f", ["NAME=VALUE"]),
     "a JSON list without rows": ({"v.json": "[]"}, "v.json", ["v.json", "no columns"]),
-    "an unknown policy": ({"v.csv": CSV}, "v.csv --repeated most", ["repeated", "first", "most"]),
 }
 
 

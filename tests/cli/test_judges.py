@@ -182,8 +182,8 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
         (["--price", "acme-mini"], "--price needs JUDGE=NUMBER"),
         (["--judge", "juge"], 'did you mean "judge"?'),
         (["--gold", "nothing"], 'there is no column "nothing"'),
-        (["--verdicts", "x"], 'verdicts must be "position" or "answer"'),
-        (["--kind", "x"], 'kind must be "pairwise" or "pointwise"'),
+        (["--verdicts", "x"], "'x' is not one of 'position', 'answer'"),
+        (["--kind", "x"], "'x' is not one of 'pairwise', 'pointwise'"),
     ],
 )
 def test_wrong_options_are_named(panel: Path, words: list[str], message: str) -> None:

@@ -11,7 +11,7 @@ import httpx
 import polars as pl
 import pytest
 from playwright.sync_api import expect
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from finegold.cli.app import app
 from finegold.errors import OutputError

@@ -11,7 +11,7 @@ from functools import cache
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from finegold.cli.app import app
 from finegold.studio import security

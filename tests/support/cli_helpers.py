@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from click.testing import Result
-from typer.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from finegold.cli.app import app
 from tests.support.data_sets import SHARED

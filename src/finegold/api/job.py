@@ -104,7 +104,7 @@ class Job(FitOptions):
     @property
     def chosen_method(self) -> Method:
         """The method with its settings."""
-        return make_method(self.method, dict(self.settings or {}))
+        return make_method(self.method or DEFAULT_METHOD, dict(self.settings or {}))
 
     @property
     def reading_keywords(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from finegold.engines import ENGINES
@@ -34,8 +34,8 @@ def fit_option(
 class FitOptions:
     """Which method is fitted, with what, and where."""
 
-    method: str | Method = option(
-        DEFAULT_METHOD,
+    method: str | Method | None = option(
+        None,
         f"One of {', '.join(REGISTRY)}; by default {DEFAULT_METHOD}.",
         metavar="M",
         choices=tuple(REGISTRY),
@@ -108,6 +108,14 @@ class FitOptions:
         "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.",
         low=1,
     )
+
+    def given(self) -> list[str]:
+        """Return the names of the options that differ from their defaults."""
+        return [
+            each.name
+            for each in fields(FitOptions)
+            if (value := getattr(self, each.name)) is not None and value is not each.default
+        ]
 
 
 class Fitting(Reading, total=False):

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
@@ -16,49 +16,56 @@ from finegold.cli import outputs as out
 from finegold.cli.options import ALL, job_of
 from finegold.cli.outputs import say
 from finegold.errors import InputError
-from finegold.io.databases import check_table_of_labels, is_database, parse
-from finegold.io.options import DATABASES, EXPORTS, ReadOptions
+from finegold.io.options import DATABASES, ReadOptions
 
 if TYPE_CHECKING:
     import polars as pl
 
     from finegold.api.result import Result
 
-# which the model has
-FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed"))
 
-
-@o.with_groups
+@o.command
+@o.votes_argument()
+@o.opt(
+    *("-o", "--output"),
+    help="The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is"
+    " printed.",
+)
+@o.opt("--annotators", help="Write a table of the annotators.")
+@o.switch("--probabilities", help="Add one column per class with its probability.")
+@o.opt("--save", metavar="MODEL", help="Save the whole result; finegold.load reads it.")
+@o.json_option
+@o.opt(
+    "--write-back",
+    help="Write a copy of FILE with the labels as predictions (Label Studio) or suggestions"
+    " (Argilla), to import into the tool.",
+)
+@o.opt(
+    *("--to-table",),
+    metavar="NAME",
+    group=DATABASES,
+    help="Write the labels to this table. Its rows are replaced in one transaction.",
+)
+@o.opt(
+    *("--to-database",),
+    metavar="ADDRESS",
+    group=DATABASES,
+    help="The database of --to-table, by default the one with the votes.",
+)
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def aggregate(
-    files: o.Files,
-    output: str | None = o.opt(
-        "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is"
-        " printed.",
-        *("--output", "-o"),
-    ),
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
-    annotators: str | None = o.opt("Write a table of the annotators."),
-    probabilities: bool = o.opt(
-        "Add one column per class with its probability.", "--probabilities", default=False
-    ),
-    save: str | None = o.opt("Save the whole result; finegold.load reads it.", metavar="MODEL"),
-    json: o.Json = False,
-    to_table: str | None = o.opt(
-        "Write the labels to this table. Its rows are replaced in one transaction.",
-        metavar="NAME",
-        panel=DATABASES,
-    ),
-    to_database: str | None = o.opt(
-        "The database of --to-table, by default the one with the votes.",
-        metavar="ADDRESS",
-        panel=DATABASES,
-    ),
-    write_back: str | None = o.opt(
-        "Write a copy of FILE with the labels as predictions (Label Studio) or suggestions"
-        " (Argilla), to import into the tool.",
-        panel=EXPORTS,
-    ),
+    files: tuple[str, ...],
+    output: str | None,
+    annotators: str | None,
+    probabilities: bool,
+    save: str | None,
+    json: bool,
+    write_back: str | None,
+    to_table: str | None,
+    to_database: str | None,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
@@ -68,6 +75,8 @@ def aggregate(
     With --question all, every question of an export is aggregated, and the tables have a column
     with the question.
     """
+    from finegold.io.databases import check_table_of_labels, is_database, parse
+
     job, every_question = job_of(files, reading, fit), reading.question == ALL
     single = {
         "--save": save,
@@ -202,26 +211,33 @@ def _concatenate(
     )
 
 
-@o.with_groups
+@o.command
+@click.argument("model", help="A model written by finegold aggregate --save.")
+@click.argument(
+    "files", nargs=-1, metavar="[FILE...]", help="New votes, as for finegold aggregate."
+)
+@o.opt(
+    *("-o", "--output"),
+    required=True,
+    metavar="MODEL",
+    help="The file for the new model; it may replace the old one.",
+)
+@o.switch("--refit", help="Fit all votes again, old and new.")
+@o.opt("--labels", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")
+@o.opt("--annotators", help="Write a table of the annotators.")
+@o.json_option
+@o.declared(FitOptions, "fit", but=("method", "settings"))
+@o.declared(ReadOptions, "reading")
 def update(
-    model: str = typer.Argument(
-        metavar="MODEL", help="A model written by finegold aggregate --save."
-    ),
-    files: list[str] | None = typer.Argument(
-        None, metavar="FILE", help="New votes, as for finegold aggregate.", show_default=False
-    ),
-    output: str = o.opt(
-        "The file for the new model; it may replace the old one.",
-        *("--output", "-o"),
-        default=...,
-        metavar="MODEL",
-    ),
-    refit: bool = o.opt("Fit all votes again, old and new.", "--refit", default=False),
-    labels: str | None = o.opt("Write the labels: .csv, .tsv, .jsonl or .parquet."),
-    annotators: str | None = o.opt("Write a table of the annotators."),
-    fit: o.Fit = FIT_AGAIN,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    model: str,
+    files: tuple[str, ...],
+    output: str,
+    refit: bool,
+    labels: str | None,
+    annotators: str | None,
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Add new votes to a model. The cost depends on the number of new votes only.
 
@@ -244,11 +260,11 @@ def update(
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
     # only the new model may replace the old one
     out.check_outputs([labels, annotators], [], [model])
-    out.check_outputs([labels, annotators], [output], files or [], reading, fit)
+    out.check_outputs([labels, annotators], [output], files, reading, fit)
     before = Result.of(load(model))
     with on_terminal(f"{before.method} (update)") as on_step:
         result = before.update(
-            files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution
+            list(files) or None, on_step=on_step, gold=gold, refit=refit, **keywords, **execution
         )
     summary = out.summary_of(result)
     summary["files"] = {"labels": labels, "annotators": annotators, "model": output}

@@ -7,11 +7,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
@@ -26,27 +28,25 @@ if TYPE_CHECKING:
 
     from finegold.votes.encoding import Codes
 
-GOLD: Any = o.Group(o.Fit, only=("gold",))
 
-
-class Shape(StrEnum):
-    long = "long"
-    wide = "wide"
-
-
-@o.with_groups
+@o.command
+@o.votes_argument()
+@o.opt(
+    *("-o", "--output"),
+    required=True,
+    help="The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.",
+)
+@o.opt(
+    "--to",
+    type=click.Choice(["long", "wide"]),
+    default="long",
+    show_default=True,
+    help="long: one row per vote. wide: one row per task and one column per annotator.",
+)
+@o.declared(FitOptions, "known", only=("gold",))
+@o.declared(ReadOptions, "reading", repeated="all")
 def convert(
-    files: o.Files,
-    output: str = o.opt(
-        "The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.", "--output", "-o", default=...
-    ),
-    to: Shape = o.opt(
-        "long: one row per vote. wide: one row per task and one column per annotator.",
-        default=Shape.long,
-        metavar="long|wide",
-    ),
-    reading: ReadOptions = o.EVERY_VOTE,
-    known: o.Fit = GOLD,
+    files: tuple[str, ...], output: str, to: str, known: FitOptions, reading: ReadOptions
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
@@ -58,7 +58,7 @@ def convert(
 
     out.check_outputs([output], [], files, reading, known)
     # a cell holds one vote
-    if to is Shape.wide and reading.repeated == "all":
+    if to == "wide" and reading.repeated == "all":
         reading = replace(reading, repeated="first")
     if reading.question == ALL:
         refuse_for_all_questions({"--query": reading.query})
@@ -67,7 +67,7 @@ def convert(
         if reading.multi:
             raise InputError("sets of labels have no meaning here; leave out --multi")
         votes = {"": job_of(files, reading, gold=known.gold).read(may_be_sets=False)}
-    shape = {"wide": to is Shape.wide, "gold": known.gold is not None}
+    shape = {"wide": to == "wide", "gold": known.gold is not None}
     if output == "-":
         write_votes(votes, output, **shape)
     else:
@@ -79,30 +79,42 @@ def convert(
         out.print_left_out(part)
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt("-o", "--output", required=True, help="The Parquet file.")
+@o.opt(
+    *("--for", "purpose"),
+    required=True,
+    type=click.Choice(["huggingface", "torch", "sklearn"]),
+    help="huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of"
+    " fixed length. sklearn: labels are names, and every class has a column.",
+)
+@o.opt(
+    "--validation",
+    type=float,
+    default=0.1,
+    show_default=True,
+    metavar="SHARE",
+    help="The approximate share of tasks to validate on; they are the same every time.",
+)
+@o.opt(
+    "--group",
+    metavar="COLUMN",
+    help="A column of FILE, or of --items, such as the document of a sentence: a group has one"
+    " split.",
+)
+@o.opt("--items", metavar="FILE", help="A table with the tasks and their groups.")
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def export(
-    files: o.Source,
-    output: str = o.opt("The Parquet file.", "--output", "-o", default=...),
-    purpose: str = o.opt(
-        "huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of"
-        " fixed length. sklearn: labels are names, and every class has a column.",
-        *("--for",),
-        default=...,
-        metavar="huggingface|torch|sklearn",
-    ),
-    validation: float = o.opt(
-        "The approximate share of tasks to validate on; they are the same every time.",
-        default=0.1,
-        metavar="SHARE",
-    ),
-    group: str | None = o.opt(
-        "A column of FILE, or of --items, such as the document of a sentence: a group has one"
-        " split.",
-        metavar="COLUMN",
-    ),
-    items: str | None = o.opt("A table with the tasks and their groups.", metavar="FILE"),
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
+    files: tuple[str, ...],
+    output: str,
+    purpose: str,
+    validation: float,
+    group: str | None,
+    items: str | None,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Write labels for training: the label of every task, the probability of each class, a weight,
     and a split.
@@ -141,12 +153,6 @@ def export(
 
 # gold.csv has the truth of every fourth item
 GOLD_EVERY = 4
-
-
-class Format(StrEnum):
-    csv = "csv"
-    parquet = "parquet"
-    jsonl = "jsonl"
 
 
 def _number(default: float | None, help: str, metavar: str = "N") -> Any:
@@ -195,23 +201,20 @@ class Draw:
     seed: int = _number(0, "The seed. The same seed gives the same files.")
 
 
-DRAW: Any = o.Group(Draw)
-
-
-@o.with_groups
-def simulate(
-    target: str = o.opt(
-        "A folder for votes and truths, or the file for the votes.",
-        "--out",
-        default=...,
-        metavar="DIR|FILE",
-    ),
-    draw: Draw = DRAW,
-    format: Format | None = o.opt(
-        "The format of the tables.  [default: by the extension, otherwise csv]",
-        metavar="csv|parquet|jsonl",
-    ),
-) -> None:
+@o.command
+@o.opt(
+    *("--out", "target"),
+    required=True,
+    metavar="DIR|FILE",
+    help="A folder for votes and truths, or the file for the votes.",
+)
+@o.opt(
+    "--format",
+    type=click.Choice(["csv", "parquet", "jsonl"]),
+    help="The format of the tables.  [default: by the extension, otherwise csv]",
+)
+@o.declared(Draw, "draw")
+def simulate(target: str, format: str | None, draw: Draw) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges
     (--judges).
     """
@@ -222,7 +225,7 @@ def simulate(
     from finegold.system.files import prepared
     from finegold.votes.simulation import draw_process, draw_truth, pieces
 
-    kind = format.value if format else None
+    kind = format
     if draw.judges is not None:
         _write_judge_log(draw.judges, draw.tasks, target, kind or "csv", draw.seed)
         return

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.options import job_of, truths_of, votes_or_saved
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from finegold.insight.measures import Level
+
 TRUTHS = "Known truths: a table with a task and a truth column."
 METRICS = (
     # of sets of labels
@@ -28,16 +33,22 @@ METRICS = (
 )
 
 
-@o.with_groups
+@o.command
+@o.votes_argument()
+@o.truth_options(TRUTHS, required=True)
+@o.methods_option
+@o.json_option
+@o.declared(FitOptions, "fit", but=("method", "gold"))
+@o.declared(ReadOptions, "reading")
 def evaluate(
-    files: o.Files,
-    truth: str = o.opt(TRUTHS, default=..., metavar="FILE"),
-    methods: o.Methods = None,
-    fit: o.Fit = o.FIT_SEVERAL,
-    reading: ReadOptions = o.READING,
-    truth_task: o.TruthTask = None,
-    truth_label: o.TruthLabel = None,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    truth: str,
+    truth_task: str | None,
+    truth_label: str | None,
+    methods: tuple[str, ...],
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Evaluate the labels of one or more methods against known truths. The default is that of
     finegold aggregate.
@@ -92,18 +103,26 @@ FIGURES = (
 )
 
 
-@o.with_groups
+@o.command
+@o.votes_argument()
+@o.opt("-o", "--output", help="Write the table to a file as well.")
+@o.opt("--labels", help="Write one row per task, with the label of each method.")
+@o.truth_options(TRUTHS)
+@o.methods_option
+@o.json_option
+@o.declared(FitOptions, "fit", but=("method", "gold"))
+@o.declared(ReadOptions, "reading")
 def compare(
-    files: o.Files,
-    truth: str | None = o.opt(TRUTHS, metavar="FILE"),
-    truth_task: o.TruthTask = None,
-    truth_label: o.TruthLabel = None,
-    methods: o.Methods = None,
-    output: str | None = o.opt("Write the table to a file as well.", "-o", "--output"),
-    labels: str | None = o.opt("Write one row per task, with the label of each method."),
-    fit: o.Fit = o.FIT_SEVERAL,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    output: str | None,
+    labels: str | None,
+    truth: str | None,
+    truth_task: str | None,
+    truth_label: str | None,
+    methods: tuple[str, ...],
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Run several methods on the same votes and compare their labels, their accuracy and their
     cost.
@@ -170,18 +189,26 @@ MEASURES = {
 ROWS_SHOWN = 10
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt(
+    "--level",
+    type=click.Choice(["nominal", "ordinal", "interval"]),
+    default="nominal",
+    show_default=True,
+    help="How alpha treats classes: as names, as ordered categories, or as numbers.",
+)
+@o.opt("--annotators", help="Write the agreement of each annotator.")
+@o.opt("--pairs", help="Write the agreement of each pair of annotators.")
+@o.json_option
+@o.declared(ReadOptions, "reading", repeated="all")
 def agreement(
-    files: o.Source,
-    level: str = o.opt(
-        "How alpha treats classes: as names, as ordered categories, or as numbers.",
-        default="nominal",
-        metavar="nominal|ordinal|interval",
-    ),
-    annotators: str | None = o.opt("Write the agreement of each annotator."),
-    pairs: str | None = o.opt("Write the agreement of each pair of annotators."),
-    reading: ReadOptions = o.EVERY_VOTE,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    level: Level,
+    annotators: str | None,
+    pairs: str | None,
+    json: bool,
+    reading: ReadOptions,
 ) -> None:
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
     AC1.
@@ -197,7 +224,7 @@ def agreement(
     votes = votes_or_saved(files, reading)
     if reading.ordered and level == "nominal":
         level = level_of_order(votes.class_names)
-    measured = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
+    measured = measure(votes, level=level)
     out.write_tables({annotators: measured.annotators, pairs: measured.pairs})
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if json:
@@ -243,15 +270,20 @@ ANNOTATORS_SHOWN = 30
 CLASSES_SHOWN = 5
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt("-o", "--output", help="Write the table: CSV, TSV, JSONL or Parquet.")
+@o.truth_options("Known truths: adds the share of right votes.")
+@o.json_option
+@o.declared(ReadOptions, "reading")
 def coverage(
-    files: o.Source,
-    truth: str | None = o.opt("Known truths: adds the share of right votes.", metavar="FILE"),
-    output: str | None = o.opt("Write the table: CSV, TSV, JSONL or Parquet.", "-o", "--output"),
-    reading: ReadOptions = o.READING,
-    truth_task: o.TruthTask = None,
-    truth_label: o.TruthLabel = None,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    output: str | None,
+    truth: str | None,
+    truth_task: str | None,
+    truth_label: str | None,
+    json: bool,
+    reading: ReadOptions,
 ) -> None:
     """Measure what each annotator or labelling function covers: coverage, polarity, overlaps,
     conflicts.

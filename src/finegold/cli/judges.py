@@ -4,9 +4,9 @@ rank.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from finegold.cli import options as o
 from finegold.cli.outputs import (
@@ -30,51 +30,71 @@ if TYPE_CHECKING:
 
 GATES_SHOWN, JUDGES_SHOWN, PANELS_SHOWN, SYSTEMS_SHOWN, COLUMNS_SHOWN = 5, 50, 20, 50, 12
 
-Logs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="LOG",
-        help=(
-            "Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a"
-            " folder."
-        ),
-        show_default=False,
-    ),
-]
-JUDGE_LOG: Any = o.Group(LogReading)
+logs_argument = click.argument(
+    "logs",
+    nargs=-1,
+    required=True,
+    metavar="LOG...",
+    help="Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a folder.",
+)
 
 
-@o.with_groups
+@o.command
+@logs_argument
+@o.opt(
+    "--gold",
+    metavar="FILE",
+    help="Known truths of some items: a file, or the name of a column of LOG.",
+)
+@o.opt(
+    *("--compare", "versus"),
+    multiple=True,
+    metavar="A,B:C,D",
+    help="Compare two judges or panels on the same items. Can be repeated.",
+)
+@o.switch("--panels", help="Show the best panels for the money: accuracy against cost.")
+@o.opt(
+    "--panel",
+    metavar="best|A,B",
+    help="The judges that give --labels; best: the best for the money.",
+)
+@o.opt(
+    "--price",
+    multiple=True,
+    metavar="JUDGE=X",
+    help="The price of an item; for other judges that of the log, or 1.",
+)
+@o.opt(
+    "--fail-under",
+    multiple=True,
+    metavar="FIGURE=X",
+    help="End with 1 if a judge has less, such as accuracy=.75.",
+)
+@o.opt(
+    "--fail-over",
+    multiple=True,
+    metavar="FIGURE=X",
+    help="End with 1 if a judge has more, such as position_bias=.1.",
+)
+@o.opt("-o", "--output", help="Write the table of judges to a file.")
+@o.opt("--labels", help="Write the label of every item, by all judges.")
+@o.opt("--report", help="Write an HTML report with a section on the judges.")
+@o.json_option
+@o.declared(LogReading, "reading")
 def judges(
-    logs: Logs,
-    gold: str | None = o.opt(
-        "Known truths of some items: a file, or the name of a column of LOG.", metavar="FILE"
-    ),
-    versus: list[str] | None = o.opt(
-        "Compare two judges or panels on the same items. Can be repeated.",
-        "--compare",
-        metavar="A,B:C,D",
-    ),
-    panels: bool = o.opt(
-        "Show the best panels for the money: accuracy against cost.", "--panels", default=False
-    ),
-    panel: str | None = o.opt(
-        "The judges that give --labels; best: the best for the money.", metavar="best|A,B"
-    ),
-    price: list[str] | None = o.opt(
-        "The price of an item; for other judges that of the log, or 1.", metavar="JUDGE=X"
-    ),
-    fail_under: list[str] | None = o.opt(
-        "End with 1 if a judge has less, such as accuracy=.75.", metavar="FIGURE=X"
-    ),
-    fail_over: list[str] | None = o.opt(
-        "End with 1 if a judge has more, such as position_bias=.1.", metavar="FIGURE=X"
-    ),
-    output: str | None = o.opt("Write the table of judges to a file.", "-o", "--output"),
-    labels: str | None = o.opt("Write the label of every item, by all judges."),
-    report: str | None = o.opt("Write an HTML report with a section on the judges."),
-    reading: LogReading = JUDGE_LOG,
-    json: o.Json = False,
+    logs: tuple[str, ...],
+    gold: str | None,
+    versus: tuple[str, ...],
+    panels: bool,
+    panel: str | None,
+    price: tuple[str, ...],
+    fail_under: tuple[str, ...],
+    fail_over: tuple[str, ...],
+    output: str | None,
+    labels: str | None,
+    report: str | None,
+    json: bool,
+    reading: LogReading,
 ) -> None:
     """Find out what each LLM judge is worth: accuracy, position bias, consistency, failures, cost.
 
@@ -89,7 +109,7 @@ def judges(
 
     check_outputs([output, labels], [report], [*logs, gold])
     pairs, limits = [], []
-    for text in versus or []:
+    for text in versus:
         sides = [
             [name.strip() for name in side.split(",") if name.strip()] for side in text.split(":")
         ]
@@ -99,8 +119,8 @@ def judges(
             )
         pairs.append(sides)
     for sign, text in [
-        *((1, text) for text in fail_under or []),
-        *((-1, text) for text in fail_over or []),
+        *((1, text) for text in fail_under),
+        *((-1, text) for text in fail_over),
     ]:
         name, _, value = text.partition("=")
         try:
@@ -114,13 +134,11 @@ def judges(
                 f"there is no figure {name.strip()!r}; a gate takes {', '.join(figures)}"
             )
     try:
-        prices = {
-            name: float(value) for name, _, value in (text.rpartition("=") for text in price or ())
-        }
+        prices = {name: float(value) for name, _, value in (text.rpartition("=") for text in price)}
     except ValueError:
-        raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(price or ())}") from None
+        raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(price)}") from None
     assessed = assess(
-        logs, gold=gold, **{name: getattr(reading, name) for name in options_of(reading)}
+        list(logs), gold=gold, **{name: getattr(reading, name) for name in options_of(reading)}
     )
     compared = [assessed.compare(*pair) for pair in pairs]
     best = assessed.panels(prices) if panels or price else []
@@ -166,7 +184,7 @@ def judges(
     if broken:
         left = f"; and {len(broken) - GATES_SHOWN} more" if len(broken) > GATES_SHOWN else ""
         say(f"gate: {'; '.join(broken[:GATES_SHOWN])}{left}")
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _show(
@@ -226,25 +244,38 @@ def _show(
         warn(note)
 
 
-@o.with_groups
+@o.command
+@logs_argument
+@o.opt(
+    "--weights",
+    type=click.Choice(["learned", "equal"]),
+    default="learned",
+    show_default=True,
+    help="How much judges count: by what was learned, or alike.",
+)
+@o.opt(
+    "--gold",
+    metavar="FILE",
+    help="Preferences of people on some items: a file, or a column of LOG.",
+)
+@o.opt(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the bootstrap."
+)
+@o.switch("--control-length", help="Leave aside what the lengths of the answers explain.")
+@o.opt("-o", "--output", help="Write the ranking to a file.")
+@o.opt("--matrix", help="Write the win rates of all pairs to a file.")
+@o.json_option
+@o.declared(LogReading, "reading")
 def rank(
-    logs: Logs,
-    weights: str = o.opt(
-        "How much judges count: by what was learned, or alike.",
-        default="learned",
-        metavar="learned|equal",
-    ),
-    gold: str | None = o.opt(
-        "Preferences of people on some items: a file, or a column of LOG.", metavar="FILE"
-    ),
-    seed: int = o.opt("The seed of the bootstrap.", default=0, metavar="N"),
-    control_length: bool = o.opt(
-        "Leave aside what the lengths of the answers explain.", "--control-length", default=False
-    ),
-    output: str | None = o.opt("Write the ranking to a file.", "-o", "--output"),
-    matrix: str | None = o.opt("Write the win rates of all pairs to a file."),
-    reading: LogReading = JUDGE_LOG,
-    json: o.Json = False,
+    logs: tuple[str, ...],
+    weights: str,
+    gold: str | None,
+    seed: int,
+    control_length: bool,
+    output: str | None,
+    matrix: str | None,
+    json: bool,
+    reading: LogReading,
 ) -> None:
     """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of
     ranks.
@@ -259,7 +290,7 @@ def rank(
     check_outputs([output, matrix], [], [*logs, gold])
     how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
     how |= {name: getattr(reading, name) for name in options_of(reading)}
-    ranking = rank_log(logs, gold=gold, **how)
+    ranking = rank_log(list(logs), gold=gold, **how)
     write_all({output: frame_writer(ranking.table), matrix: frame_writer(ranking.matrix)})
     if json:
         print_json(ranking.to_dict())

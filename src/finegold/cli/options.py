@@ -1,29 +1,34 @@
 """The options of commands, and the votes or the result that they name.
 
-Options of reading and fitting are made from `ReadOptions` and `FitOptions`: `with_groups` replaces
-a parameter of a command by the options of such a dataclass, and the command gets the dataclass,
-filled in. Options of the command line alone, which several commands share, are declared here.
+Options of reading and fitting are made from `ReadOptions` and `FitOptions`: `declared` adds a
+command's options from the fields of such a dataclass, and the command gets the dataclass, filled
+in. Options of the command line alone, which several commands share, are declared here.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+from click.shell_completion import CompletionItem
 
-from finegold.api.options import FitOptions, fit_option
-from finegold.cli.outputs import print_left_out, reading_progress
-from finegold.errors import InputError, Placeholder, Remedy, in_python
-from finegold.io.databases import is_database, parse
+from finegold.api.options import FitOptions
+from finegold.cli.outputs import (
+    print_left_out,
+    reading_progress,
+    report_error,
+    showing_warnings,
+    shown_name,
+)
+from finegold.errors import FinegoldError, InputError, Placeholder, Remedy, in_python
 from finegold.io.options import ReadOptions
-from finegold.methods.registry import REGISTRY
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 from finegold.options import Option, options_of
 
 if TYPE_CHECKING:
@@ -32,241 +37,240 @@ if TYPE_CHECKING:
     from finegold.methods.base import Method
     from finegold.votes.annotations import Annotations
 
-KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+Function = Callable[..., None]
+Decorator = Callable[[Function], Function]
 
-# ---- Options that are made from declarations
-
-
-@dataclass(frozen=True)
-class Fit(FitOptions):
-    """What every fit takes, and the settings that have options of their own here."""
-
-    seed: int | None = fit_option(
-        None, "number", "N", "The seed of methods that draw random numbers.", low=0
-    )
-    # the names of the options that stand on the command line
-    given: tuple[str, ...] = ()
+# ---- Commands and options
 
 
-class Group:
-    """Options of a command that are the fields of a dataclass. It stands for them in the signature
-    of the command.
+class ListedOption(click.Option):
+    """An option that help lists under the heading `group`; `is_declared` if a dataclass has it."""
+
+    def __init__(
+        self, *names: Any, group: str = "", is_declared: bool = False, **more: Any
+    ) -> None:
+        super().__init__(*names, **more)
+        self.group, self.is_declared = group, is_declared
+
+
+class Command(click.Command):
+    """A command whose options are listed by group, and whose errors and warnings are worded for the
+    command line that was typed.
+    """
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+                heading = getattr(param, "group", "") or "Options"
+                groups.setdefault(heading, []).append(record)
+        # --help is the last of the first group
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        takes_value = {
+            flag: not getattr(param, "is_flag", False)
+            for param in self.params
+            for flag in (*param.opts, *param.secondary_opts)
+        }
+        line = CommandLine(ctx.obj or (), takes_value)
+        try:
+            with showing_warnings(line.word):
+                return super().invoke(ctx)
+        except (FinegoldError, KeyboardInterrupt, OSError, EOFError, MemoryError) as error:
+            # Click would print other messages
+            raise click.exceptions.Exit(report_error(error, line)) from error
+
+
+def command(function: Function) -> Command:
+    """Make a command of a function and of the options that its decorators declare."""
+    name = function.__name__.partition("_")[0]
+    made: Command = click.command(name, cls=Command)(function)
+    return made
+
+
+def opt(*flags: str, help: str, **more: Any) -> Decorator:
+    """Declare an option, by default for a file to write."""
+    if not more.keys() & {"is_flag", "type", "metavar"}:
+        more["metavar"] = "OUT"
+    return click.option(*flags, cls=ListedOption, help=help, **more)
+
+
+def switch(*flags: str, help: str, **more: Any) -> Decorator:
+    """Declare an option without a value."""
+    return opt(*flags, help=help, is_flag=True, **more)
+
+
+def declared(
+    kind: type,
+    parameter: str,
+    *,
+    only: Iterable[str] = (),
+    but: Iterable[str] = (),
+    **defaults: Any,
+) -> Decorator:
+    """Add the options of a dataclass to a command, which gets them as `parameter`, filled in.
 
     `only` and `but` name options that the command has or does not have; `defaults` are those that
     differ here.
     """
-
-    def __init__(
-        self, declared: type, *, only: Iterable[str] = (), but: Iterable[str] = (), **defaults: Any
-    ) -> None:
-        self.declared, names = declared, options_of(declared, "cli")
-        self.options = {
-            name: about
-            for name, about in names.items()
-            if name not in but and (name in only or not only)
-        }
-        self.defaults = {each.name: each.default for each in fields(declared)} | defaults
-
-    def parameters(self) -> Iterator[inspect.Parameter]:
-        """Yield the parameters that Typer makes options from."""
-        for name, about in self.options.items():
-            flag, usual = about.flag_of(name), self.defaults[name]
-            kind: Any = str
-            default: Any = None
-            more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
-            if about.kind not in ("flag", "switch"):
-                more["metavar"] = (
-                    "|".join(about.choices) if about.kind == "choice" else about.metavar
-                )
-            if about.kind == "flag":
-                kind, default = bool, False
-            elif about.kind == "switch":
-                kind, flag, more["show_default"] = bool, f"{flag}/--no-{flag[2:]}", False
-            elif about.kind == "number":
-                kind = type(usual) if type(usual) in (int, float) else int
-                default = usual if type(usual) is kind else None
-                more |= {"min": about.low, "max": about.high}
-            elif about.kind in ("pairs", "paths"):
-                kind = list[str]
-            else:
-                if about.choices:
-                    more["autocompletion"] = completing(about.choices)
-                if isinstance(usual, str) and not about.help.endswith(f"by default {usual}."):
-                    default = usual
-            kind = kind if about.kind == "flag" else kind | None
-            made = typer.Option(flag, **more)
-            yield inspect.Parameter(
-                name, KEYWORD_ONLY, default=default, annotation=Annotated[kind, made]
-            )
-            for spelling, constant in about.constants.items():
-                made = typer.Option(
-                    spelling, help=constant.help, rich_help_panel=constant.group or None
-                )
-                name = spelling[2:].replace("-", "_")
-                yield inspect.Parameter(
-                    name, KEYWORD_ONLY, default=False, annotation=Annotated[bool, made]
-                )
-
-    def fill(self, texts: dict[str, Any], context: typer.Context) -> Any:
-        """Return the dataclass with the values that these texts stand for, and remove them from
-        `texts`.
-        """
-        values = dict(self.defaults)
-        sources = {name: context.get_parameter_source(name) for name in self.options}
-        given = [
-            name
-            for name, source in sources.items()
-            if source is not None and source.name == "COMMANDLINE"
-        ]
-        for name, about in self.options.items():
-            text, spelling = texts.pop(name), about.flag_of(name)
-            if about.kind == "list":
-                values[name] = values[name] if text is None else split_commas(text)
-            elif about.kind == "pairs":
-                pairs = {}
-                for pair in text or ():
-                    key, equals, value = pair.partition("=")
-                    if not equals or not key.strip():
-                        usage = f"{spelling} takes {about.metavar}, e.g. {spelling} {about.example}"
-                        raise InputError(f"{usage}, not {pair!r}")
-                    pairs[key.strip().removeprefix(":").replace("-", "_")] = value
-                values[name] = pairs or values[name]
-            elif about.kind == "paths":
-                values[name] = text or values[name]
-            elif text is not None:
-                values[name] = text
-            for other, constant in about.constants.items():
-                if texts.pop(other[2:].replace("-", "_")):
-                    if name in given:
-                        raise InputError(
-                            f"{spelling} and {other} cannot be combined; leave one of them out"
-                        )
-                    values[name] = constant.value
-                    given.append(name)
-        if "given" in values:
-            values["given"] = tuple(given)
-        if values.get("layout") == "wide" and isinstance(values["annotator"], str):
-            values["annotator"] = split_commas(values["annotator"])
-        return self.declared(**values)
-
-
-READING: Any = Group(ReadOptions)
-EVERY_VOTE: Any = Group(ReadOptions, repeated="all")
-FIT_ONE: Any = Group(Fit)
-# commands whose own --seed is that of a draw
-FIT_BESIDE_SEED: Any = Group(Fit, but=("seed",))
-# methods that are compared
-FIT_SEVERAL: Any = Group(Fit, but=("method", "gold"))
-
-
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter whose default is a `Group` by its options.
-
-    Typer sees one parameter per option. The command gets the dataclass of the group, filled in.
-    """
-    signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
-    groups: dict[str, Group] = {
-        name: each.default
-        for name, each in signature.parameters.items()
-        if isinstance(each.default, Group)
+    options = {
+        name: about
+        for name, about in options_of(kind, "cli").items()
+        if name not in but and (name in only or not only)
     }
+    usual = {each.name: each.default for each in fields(kind)} | defaults
 
-    @wraps(command)
-    def fill_and_run(*, context: typer.Context, **given: Any) -> None:
-        filled = {name: group.fill(given, context) for name, group in groups.items()}
-        if "context" in hints:
-            filled["context"] = context
-        command(**given, **filled)
+    def add(function: Function) -> Function:
+        @wraps(function)
+        def fill_and_run(**texts: Any) -> None:
+            values = {}
+            for name, about in options.items():
+                value = _value(name, about, texts.pop(name))
+                for flag, constant in about.constants.items():
+                    if texts.pop(_parameter(flag)):
+                        if value is not None:
+                            raise InputError(
+                                f"{about.flag_of(name)} and {flag} cannot be combined; leave one"
+                                " of them out"
+                            )
+                        value = constant.value
+                if value is not None:
+                    values[name] = value
+            function(**texts, **{parameter: kind(**(defaults | values))})
 
-    parameters = [inspect.Parameter("context", KEYWORD_ONLY, annotation=typer.Context)]
-    parameters = [] if "context" in hints else parameters
-    for name, each in signature.parameters.items():
-        if name in groups:
-            parameters += groups[name].parameters()
-        else:
-            parameters.append(each.replace(kind=KEYWORD_ONLY, annotation=hints[name]))
-    fill_and_run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    fill_and_run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return fill_and_run
+        for name, about in reversed(options.items()):
+            for flag, constant in about.constants.items():
+                more = {"group": constant.group, "is_declared": True}
+                switch(flag, _parameter(flag), help=constant.help, **more)(fill_and_run)
+            _option_of(name, about, usual[name])(fill_and_run)
+        return fill_and_run
+
+    return add
+
+
+def _parameter(flag: str) -> str:
+    return flag[2:].replace("-", "_")
+
+
+def _option_of(name: str, about: Option, usual: Any) -> Decorator:
+    """Return the option of Click. It has no default: what is not given is left to the dataclass."""
+    flag = about.flag_of(name)
+    more: dict[str, Any] = {"group": about.group, "is_declared": True, "default": None}
+    help = about.help
+    if usual not in (None, "", ()) and not isinstance(usual, bool) and "by default" not in help:
+        help += f"  [default: {usual}]"
+    if about.kind == "flag":
+        more["is_flag"] = True
+    elif about.kind == "switch":
+        flag = f"{flag}/--no-{flag[2:]}"
+        more["is_flag"] = True
+    elif about.kind == "number":
+        number: Any = click.FloatRange if type(usual) is float else click.IntRange
+        more["type"] = number(about.low, about.high)
+        more["metavar"] = about.metavar
+    elif about.kind == "choice":
+        more["type"] = click.Choice(about.choices)
+    else:
+        more |= {"multiple": about.kind in ("pairs", "paths"), "metavar": about.metavar}
+        if about.choices:
+            more["shell_complete"] = completing(about.choices)
+    return opt(flag, name, help=help, **more)
+
+
+def _value(name: str, about: Option, given: Any) -> Any:
+    """Return the value that was given, or None."""
+    if given is None or given == ():
+        return None
+    if about.kind == "flag":
+        return given or None
+    if about.kind == "list":
+        return split_commas(given)
+    if about.kind == "paths":
+        return list(given)
+    if about.kind != "pairs":
+        return given
+    pairs, flag = {}, about.flag_of(name)
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            usage = f"{flag} takes {about.metavar}, e.g. {flag} {about.example}"
+            raise InputError(f"{usage}, not {pair!r}")
+        pairs[key.strip().replace("-", "_")] = value
+    return pairs
 
 
 def split_commas(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+def completing(names: Iterable[str]) -> Any:
     """Return a function that offers these names to the shell, also for the last name of a list with
     commas.
     """
 
-    def complete(incomplete: str) -> list[str]:
-        before, comma, last = incomplete.rpartition(",")
-        return [f"{before}{comma}{name}" for name in names if name.startswith(last.lower())]
+    def complete(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+        before, comma, last = word.rpartition(",")
+        found = [name for name in names if name.startswith(last.lower())]
+        return [CompletionItem(f"{before}{comma}{name}") for name in found]
 
     return complete
 
 
 # ---- Options of the command line alone
 
-
-def opt(
-    help: str,
-    *flags: str,
-    default: Any = None,
-    metavar: str = "OUT",
-    panel: str | None = None,
-    **more: Any,
-) -> Any:
-    """Return an option, by default for a file to write. Without flags, the parameter's name is the
-    flag.
-    """
-    return typer.Option(default, *flags, metavar=metavar, help=help, rich_help_panel=panel, **more)
-
-
 FILES = (
     "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder,"
     " the address of a database, or - for standard input."
 )
 VOTES_OR_MODEL = "Votes, as for finegold aggregate, or a model written by --save."
-SOME_METHODS = f"Some of {', '.join(REGISTRY)}. Can be repeated."
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE", help=FILES, show_default=False)]
-Source = Annotated[
-    list[str], typer.Argument(metavar="FILE|MODEL", help=VOTES_OR_MODEL, show_default=False)
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        "--methods",
+
+def votes_argument(metavar: str = "FILE...", help: str = FILES) -> Decorator:
+    return click.argument("files", nargs=-1, required=True, metavar=metavar, help=help)
+
+
+def votes_or_model(function: Function) -> Function:
+    return votes_argument("FILE|MODEL...", VOTES_OR_MODEL)(function)
+
+
+def methods_option(function: Function) -> Function:
+    return opt(
+        *("--method", "--methods", "methods"),
         metavar="A,B,C",
-        help=SOME_METHODS,
-        autocompletion=completing(REGISTRY),
-    ),
-]
-Truth = Annotated[
-    str | None,
-    typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with."),
-]
-TruthTask = Annotated[
-    str | None,
-    typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth."),
-]
-TruthLabel = Annotated[
-    str | None,
-    typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+        multiple=True,
+        help=f"Some of {', '.join(REGISTRY)}. Can be repeated.",
+        shell_complete=completing(REGISTRY),
+    )(function)
+
+
+def truth_options(
+    help: str = "Known truths to compare the labels with.", *, required: bool = False
+) -> Decorator:
+    """Declare --truth, and the columns of its table."""
+
+    def add(function: Function) -> Function:
+        for flag, what in (("label", "truths"), ("task", "tasks")):
+            words = f"The column of the {what} in --truth."
+            opt(f"--truth-{flag}", metavar="NAME", help=words)(function)
+        return opt("--truth", metavar="FILE", help=help, required=required)(function)
+
+    return add
+
+
+json_option = switch("--json", help="Print JSON on standard output.")
 
 
 # ---- Methods with their settings
 
 
-def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> list[Method]:
+def chosen_methods(names: Iterable[str], fit: FitOptions, default: list[str]) -> list[Method]:
     """Return the methods that an option lists. If there are several, each gets the settings that it
     has.
     """
-    listed = [name for text in names or [] for name in split_commas(text)] or default
+    listed = [name for text in names for name in split_commas(text)] or default
     methods = [chosen_method(fit, name, only_known=len(listed) > 1) for name in listed]
     for setting in fit.settings or {}:
         if not any(setting in method.settings for method in methods):
@@ -274,14 +278,14 @@ def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> lis
     return methods
 
 
-def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False) -> Method:
+def chosen_method(fit: FitOptions, name: str | None = None, *, only_known: bool = False) -> Method:
     """Return a method, by default that of the command line, with the settings of the command line.
 
     With only_known, settings that it does not have are left out.
     """
     from finegold.methods.lookup import make_method, method_class, no_setting
 
-    name = name or str(fit.method)
+    name = name or str(fit.method or DEFAULT_METHOD)
     chosen = method_class(name)
     defaults, given = chosen().settings, fit.settings or {}
     unknown = [key for key in given if key not in defaults]
@@ -303,8 +307,6 @@ def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False
                 type(default), "JSON"
             )
             raise InputError(f"--set {key}: expected {kind}, found {text!r}") from None
-    if fit.seed is not None:
-        values["seed"] = fit.seed
     return make_method(name, values)
 
 
@@ -358,7 +360,7 @@ class CommandLine:
         for word in rest:
             flag, has_value, _ = word.partition("=")
             if flag not in replaced:
-                kept.append(parse(word).name if is_database(word) else word)
+                kept.append(shown_name(word))
             elif not has_value and self.takes_value.get(flag):
                 next(rest, None)
         added = [
@@ -401,7 +403,7 @@ def spellings(name: str) -> list[str]:
 ALL = "all"
 
 
-def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Job:
+def job_of(files: Any, reading: ReadOptions, fit: FitOptions | None = None, **more: Any) -> Job:
     """Return what is to be read, and what is to be fitted to it, with progress if standard error is
     a terminal.
     """
@@ -413,14 +415,16 @@ def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any
             "settings": None
         }
         more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
+    if reading.layout == "wide" and isinstance(reading.annotator, str):
+        reading = replace(reading, annotator=split_commas(reading.annotator))
     progress = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
     return Job(files, reading, progress=progress, **more)
 
 
-def model_or_job(files: list[str], reading: ReadOptions, fit: Fit) -> Result | Job:
+def model_or_job(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> Result | Job:
     """Load the saved result, or return what is to be read and fitted."""
     if (
-        result := _load_model(files, reading, [name for name in fit.given if name != "threads"])
+        result := _load_model(files, reading, [name for name in fit.given() if name != "threads"])
     ) is not None:
         return result
     if reading.question == ALL:
@@ -430,14 +434,14 @@ def model_or_job(files: list[str], reading: ReadOptions, fit: Fit) -> Result | J
     return job_of(files, reading, fit, on_read=print_left_out)
 
 
-def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
+def result_of(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> Result:
     """Load the saved result, or read the votes and fit the method."""
     from finegold.api.job import result_for
 
     return result_for(model_or_job(files, reading, fit), None, {})[0]
 
 
-def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
+def votes_or_saved(files: tuple[str, ...], reading: ReadOptions) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
     result = _load_model(files, reading)
     return (
@@ -447,7 +451,9 @@ def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Resu
     )
 
 
-def _load_model(files: list[str], reading: ReadOptions, given: Iterable[str] = ()) -> Result | None:
+def _load_model(
+    files: tuple[str, ...], reading: ReadOptions, given: Iterable[str] = ()
+) -> Result | None:
     """Return the result if FILE is a model. Options that need votes are refused then."""
     from finegold.api.job import given_result, refuse_for_model
 

@@ -13,6 +13,7 @@ import math
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -20,12 +21,13 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from finegold.errors import FinegoldError, InputError, OutputError
+from finegold.errors import FinegoldError, FinegoldWarning, InputError, OutputError
 
 if TYPE_CHECKING:
-    from finegold.cli.options import CommandLine, Fit
+    from finegold.api.options import FitOptions
+    from finegold.cli.options import CommandLine
     from finegold.io.options import ReadOptions
     from finegold.io.tables import Progress
     from finegold.results.data import ResultData
@@ -51,11 +53,37 @@ OS_ERROR_MESSAGES = {
 
 
 def say(line: str) -> None:
-    typer.echo(line, err=True)
+    click.echo(line, err=True)
 
 
 def warn(line: str) -> None:
-    typer.secho(f"warning: {line}", fg=typer.colors.YELLOW, err=True)
+    click.secho(f"warning: {line}", fg="yellow", err=True)
+
+
+def shown_name(word: str) -> str:
+    """Return a word of the command line without the password of a database."""
+    if "://" not in word:
+        return word
+    from finegold.io.databases import is_database, parse
+
+    return parse(word).name if is_database(word) else word
+
+
+@contextmanager
+def showing_warnings(word: Callable[[str, Any], str]) -> Iterator[None]:
+    """Print Finegold's warnings as messages, with options as `word` spells them."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if isinstance(message, FinegoldWarning):
+            warn(message.worded(word))
+        else:
+            others(message, category, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", FinegoldWarning)
+        warnings.showwarning = show
+        yield
 
 
 def count(number: int, noun: str, plural: str = "s") -> str:
@@ -123,7 +151,7 @@ def report_error(error: BaseException, line: CommandLine | None = None) -> int:
         message, code = f"failed unexpectedly ({what}){how}", FAILED
     if wants_traceback:
         traceback.print_exc()
-    typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
+    click.secho(f"error: {message}", fg="red", err=True)
     return code
 
 
@@ -135,7 +163,7 @@ def check_outputs(
     others: Iterable[str | None],
     inputs: Iterable[str | None],
     reading: ReadOptions | None = None,
-    fit: Fit | None = None,
+    fit: FitOptions | None = None,
 ) -> None:
     """Check before the fit that every output can be written, is not an input and is not named
     twice.
@@ -381,7 +409,7 @@ def print_json(value: Any) -> None:
     def plain(other: Any) -> Any:
         return other.tolist() if hasattr(other, "tolist") else str(other)
 
-    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=not is_utf8, default=plain))
+    click.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=not is_utf8, default=plain))
 
 
 def _without_nan(value: Any) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
+import click
 
+from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.options import CommandLine, job_of, result_of, truths_of
-from finegold.cli.outputs import say, warn
+from finegold.cli.outputs import say, shown_name, warn
 from finegold.errors import InputError, OutputError
-from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.report import FORMATS, KINDS
@@ -20,11 +20,15 @@ from finegold.system.memory import did_you_mean
 BYTES_PER_MIB = 2**20
 
 
-def demo(
-    folder: str = o.opt(
-        "The folder for the files.", "--out", default="finegold-demo", metavar="DIR"
-    ),
-) -> None:
+@o.command
+@o.opt(
+    *("--out", "folder"),
+    default="finegold-demo",
+    show_default=True,
+    metavar="DIR",
+    help="The folder for the files.",
+)
+def demo(folder: str) -> None:
     """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
     from finegold.io.read import read
     from finegold.io.truth import match_truth
@@ -64,13 +68,13 @@ def demo(
         out.write_all({str(target / name): write for name, (_, write) in files.items()})
 
     def heading(text: str) -> None:
-        typer.echo()
-        typer.secho(text, bold=True)
+        click.echo()
+        click.secho(text, bold=True)
 
     def bar(name: str, share: float) -> None:
-        typer.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
+        click.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
 
-    typer.echo(
+    click.echo(
         f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
         "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
     )
@@ -83,21 +87,27 @@ def demo(
         bar(row["annotator"], row["agreement"])
     heading("Files")
     for name, (words, _) in files.items():
-        typer.echo(f"  {target / name!s:<30}{words}")
-    typer.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
-    typer.echo(f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio")
+        click.echo(f"  {target / name!s:<30}{words}")
+    click.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
+    click.echo(f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio")
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt("-o", "--output", default="report.html", show_default=True, help="The HTML file.")
+@o.truth_options()
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
+@click.pass_context
 def report(
-    context: typer.Context,
-    files: o.Source,
-    output: str = o.opt("The HTML file.", "--output", "-o", default="report.html"),
-    truth: o.Truth = None,
-    truth_task: o.TruthTask = None,
-    truth_label: o.TruthLabel = None,
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
+    context: click.Context,
+    files: tuple[str, ...],
+    output: str,
+    truth: str | None,
+    truth_task: str | None,
+    truth_label: str | None,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Write one HTML file about the labels. It needs no network and no server, and it can be
     printed.
@@ -117,27 +127,39 @@ def report(
     say(f"wrote {output}; open it in a browser")
 
 
-def title_of(files: list[str]) -> str:
+def title_of(files: tuple[str, ...]) -> str:
     """Return a title such as "votes.csv" or "votes.csv and 2 more"."""
-    first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
+    name = shown_name(files[0])
+    first = name if "://" in name else Path(name).name or name
     first = "standard input" if first == "-" else first
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
 
 
-@o.with_groups
+@o.command
+@click.argument("file", metavar="FILE|MODEL", help=o.VOTES_OR_MODEL)
+@click.argument(
+    "kind",
+    metavar="KIND",
+    help=f"One of {', '.join(KINDS)}.",
+    shell_complete=o.completing(KINDS),
+)
+@o.opt("-o", "--output", required=True, help="The image file: .svg, .png or .pdf.")
+@o.opt("--who", metavar="NAME", help="The annotator to show, for the chart annotator.")
+@o.truth_options()
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def plot(
-    file: str = typer.Argument(metavar="FILE|MODEL", help=o.VOTES_OR_MODEL),
-    kind: str = typer.Argument(
-        metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=o.completing(KINDS)
-    ),
-    output: str = o.opt("The image file: .svg, .png or .pdf.", "--output", "-o", default=...),
-    who: str | None = o.opt("The annotator to show, for the chart annotator.", metavar="NAME"),
-    truth: o.Truth = None,
-    truth_task: o.TruthTask = None,
-    truth_label: o.TruthLabel = None,
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
+    file: str,
+    kind: str,
+    output: str,
+    who: str | None,
+    truth: str | None,
+    truth_task: str | None,
+    truth_label: str | None,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
+    """Save one chart of the report."""
     from finegold.report import require_libraries, write_plot
 
     require_libraries()
@@ -154,51 +176,71 @@ def plot(
         raise InputError(f"{output} must end in .svg, .png or .pdf")
     out.check_outputs([], [output], [file, truth], reading, fit)
     truths = truths_of(truth, truth_task, truth_label)
-    write_plot(result_of([file], reading, fit), kind, output, truths, who=who)
+    write_plot(result_of((file,), reading, fit), kind, output, truths, who=who)
 
 
-plot.__doc__ = "Save one chart of the report.\n\n" + "\n\n".join(
-    f"- [bold]{name}[/bold]: {about}" for name, about in KINDS.items()
+@o.command
+@click.argument(
+    "file",
+    required=False,
+    help="Votes in any format. Further files can be opened in the studio.",
 )
-
-
+@o.opt("--project", metavar="FILE", help="The project file; by default in the folder of the votes.")
+@o.opt(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="The port; by default any free one.",
+)
+@o.opt(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address to listen on. An address that is not local needs --token.",
+)
+@o.opt(
+    "--public-name",
+    metavar="NAME",
+    help="The host name under which a proxy serves the studio.",
+)
+@o.opt(
+    "--token",
+    metavar="TEXT",
+    envvar="FINEGOLD_STUDIO_TOKEN",
+    show_envvar=True,
+    help="The access token; by default a new random one.",
+)
+@o.opt(
+    "--reviewer",
+    multiple=True,
+    metavar="NAME",
+    help="Print a link for a person who judges tasks. Can be repeated.",
+)
+@o.opt(
+    "--upload-limit",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    metavar="MIB",
+    help="The largest file that can be uploaded, in MiB.",
+)
+@o.opt("--browser/--no-browser", default=True, is_flag=True, help="Open the studio in the browser.")
+@o.switch(
+    "--install-shortcut",
+    help="Create an icon that starts the studio in this folder, and exit.",
+)
 def studio(
-    file: str | None = typer.Argument(
-        None,
-        metavar="[FILE]",
-        help="Votes in any format. Further files can be opened in the studio.",
-    ),
-    project: str | None = o.opt(
-        "The project file; by default in the folder of the votes.", metavar="FILE"
-    ),
-    port: int | None = o.opt("The port; by default any free one.", metavar="N", min=1, max=65535),
-    host: str = o.opt(
-        "The address to listen on. An address that is not local needs --token.",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-    ),
-    public_name: str | None = o.opt(
-        "The host name under which a proxy serves the studio.", metavar="NAME"
-    ),
-    token: str | None = o.opt(
-        "The access token; by default a new random one.",
-        metavar="TEXT",
-        envvar="FINEGOLD_STUDIO_TOKEN",
-    ),
-    reviewer: list[str] | None = o.opt(
-        "Print a link for a person who judges tasks. Can be repeated.", metavar="NAME"
-    ),
-    upload_limit: int = o.opt(
-        "The largest file that can be uploaded, in MiB.", default=1024, metavar="MIB", min=1
-    ),
-    browser: bool = o.opt(
-        "Open the studio in the browser.", "--browser/--no-browser", default=True
-    ),
-    install_shortcut: bool = o.opt(
-        "Create an icon that starts the studio in this folder, and exit.",
-        "--install-shortcut",
-        default=False,
-    ),
+    file: str | None,
+    project: str | None,
+    port: int | None,
+    host: str,
+    public_name: str | None,
+    token: str | None,
+    reviewer: tuple[str, ...],
+    upload_limit: int,
+    browser: bool,
+    install_shortcut: bool,
 ) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""
     try:
@@ -210,11 +252,11 @@ def studio(
         ) from None
     if install_shortcut:
         folder = Path.cwd() if file is None else Path(file).expanduser().resolve().parent
-        typer.echo(install(folder))
+        click.echo(install(folder))
         say(f"double-click it to start the studio in {folder}")
         return
     most_bytes = upload_limit * BYTES_PER_MIB
-    wanted = plan(file, project, host, port, token, most_bytes, public_name, reviewer or ())
+    wanted = plan(file, project, host, port, token, most_bytes, public_name, reviewer)
     say(f"project file: {wanted.project}")
     say(f"files to open: {wanted.folder}")
     if not wanted.is_local:
@@ -223,12 +265,13 @@ def studio(
             " project"
         )
     for person, link in wanted.links.items():
-        typer.echo(f"{person}: {link}" if person else link)
+        click.echo(f"{person}: {link}" if person else link)
     say("press Ctrl-C to stop")
     serve(wanted, open_browser=browser)
     say(f"stopped; everything is saved in {wanted.project}")
 
 
+@o.command
 def methods() -> None:
     """List the methods with a one-line description of each."""
     from finegold.methods.lookup import method_class, method_names
@@ -237,4 +280,4 @@ def methods() -> None:
     width = max(map(len, names))
     for name in names:
         first_line = (method_class(name).__doc__ or "").strip().partition("\n")[0]
-        typer.echo(f"{name:<{width}}  {first_line}")
+        click.echo(f"{name:<{width}}  {first_line}")

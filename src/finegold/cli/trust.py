@@ -9,8 +9,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
+from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.options import result_of, truths_of
@@ -25,42 +26,68 @@ TASKS_SHOWN = 20
 TABLES = "Tables to write"
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt(
+    *("-o", "--output"),
+    required=True,
+    help="The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
+)
+@o.opt(
+    *("-n", "--checks", "n"),
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="How many tasks to check.",
+)
+@o.opt(
+    *("--for", "purpose"),
+    type=click.Choice(["accuracy", "acceptance", "choice"]),
+    default="accuracy",
+    show_default=True,
+    help="What the checks are for: to estimate the accuracy of all labels, to find labels to accept"
+    " unchecked, or to choose a method.",
+)
+@o.opt(
+    "--risk",
+    default="5%",
+    show_default=True,
+    metavar="SHARE",
+    help="The share of accepted labels that may be wrong, e.g. 5%.",
+)
+@o.opt(
+    "--looks",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How often you will look at the results.",
+)
+@o.opt(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The seed of the draw.",
+)
+@o.opt("--items", metavar="FILE", help="What is shown of each task: a table with a task column.")
+@o.json_option
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def sample(
-    files: o.Source,
-    output: str = o.opt(
-        "The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
-        "--output",
-        "-o",
-        default=...,
-    ),
-    n: int = o.opt("How many tasks to check.", "-n", "--checks", default=100, min=1, metavar="N"),
-    purpose: str = o.opt(
-        "What the checks are for: to estimate the accuracy of all labels, to find labels to accept"
-        " unchecked, or to choose a method.",
-        *("--for",),
-        default="accuracy",
-        metavar="accuracy|acceptance|choice",
-    ),
-    risk: str = o.opt(
-        "The share of accepted labels that may be wrong, e.g. 5%.", default="5%", metavar="SHARE"
-    ),
-    looks: int = o.opt(
-        "How often you will look at the results.", default=1, min=1, max=20, metavar="N"
-    ),
-    draw: int = o.opt("The seed of the draw.", "--seed", default=0, min=0, metavar="N"),
-    truth_column: str = o.opt(
-        "The name of the empty column for the truths.", default="truth", metavar="NAME"
-    ),
-    items: str | None = o.opt(
-        "What is shown of each task: a table with a task column.", metavar="FILE"
-    ),
-    show_labels: bool = o.opt(
-        "Show the labels; this biases the person who checks.", "--show-labels", default=False
-    ),
-    fit: o.Fit = o.FIT_BESIDE_SEED,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    output: str,
+    n: int,
+    purpose: str,
+    risk: str,
+    looks: int,
+    seed: int,
+    items: str | None,
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
     labels are.
@@ -80,12 +107,12 @@ def sample(
     options: dict[str, Any] = {
         "purpose": purpose,
         "risk": share,
-        "seed": draw,
+        "seed": seed,
         "looks": looks,
         "items": items,
     }
     source = o.model_or_job(files, reading, fit)
-    drawn = api.sample(source, n, **options, truth_column=truth_column, show_labels=show_labels)
+    drawn = api.sample(source, n, **options)
     out.write_all({output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
     if json:
         figures = {
@@ -99,86 +126,93 @@ def sample(
         return
     for sentence in drawn.promise:
         say(sentence)
-    say(
-        f'fill in the column "{truth_column}" of {output}, then run finegold certify with --checks'
-        f" {output}"
-    )
+    say(f'fill in the column "truth" of {output}, then run finegold certify with --checks {output}')
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt("--checks", required=True, metavar="SHEET", help="The completed sheet.")
+@o.opt("--plan", metavar="FILE", help="The plan of the sheet, if it is in another folder.")
+@o.opt(
+    *("-o", "--output"),
+    help="Write the labels, recalibrated, and which of them are accepted.",
+)
+@o.opt("--certificate", help="Write the certificate: a page (.html), or its data (.json).")
+@o.json_option
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def certify(
-    files: o.Source,
-    checks: str = o.opt("The completed sheet.", default=..., metavar="SHEET"),
-    plan: str | None = o.opt("The plan of the sheet, if it is in another folder.", metavar="FILE"),
-    output: str | None = o.opt(
-        "Write the labels, recalibrated, and which of them are accepted.", "--output", "-o"
-    ),
-    certificate: str | None = o.opt(
-        "Write the certificate: a page (.html), or data that can be verified (.json)."
-    ),
-    verify: str | None = o.opt(
-        "Recompute a certificate (.json) and compare.", metavar="CERTIFICATE"
-    ),
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    checks: str,
+    plan: str | None,
+    output: str | None,
+    certificate: str | None,
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Estimate the accuracy of all labels from a completed sheet, and find those that can be
     accepted unchecked.
     """
     from finegold.api import certify as api
 
-    out.check_outputs([output], [certificate], [*files, checks, plan, verify], reading, fit)
+    out.check_outputs([output], [certificate], [*files, checks, plan], reading, fit)
     if certificate is not None and Path(certificate).suffix.lower() not in (".html", ".json"):
         raise InputError(f"--certificate takes a .html or .json file, not {certificate}")
     drawn = api.find_plan(checks, plan)
-    if "method" not in fit.given:
+    if fit.method is None:
         fit = replace(fit, method=drawn.method)
     result = result_of(files, reading, fit)
     made = api.certify(result, checks, plan=drawn)
-    if verify is not None and (wrong := made.differences(verify)):
-        raise InputError(
-            f"the certificate does not hold: by these votes and checks, {wrong[0]} is different",
-            verify,
-        )
     labels = made.labels(result) if output is not None else None
     out.write_all({output: out.frame_writer(lambda: labels), certificate: made.save})
     if json:
-        out.print_json(made.to_dict() | ({} if verify is None else {"verified": True}))
+        out.print_json(made.to_dict())
         return
     for sentence in made.sentences():
-        typer.echo(sentence)
-    if verify is not None:
-        say(
-            f"{verify} holds: computed again from the votes and the checks, every number is the"
-            " same"
-        )
+        click.echo(sentence)
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.truth_options("Known truths: measure the calibration and fit a temperature.")
+@o.opt(
+    "--flips",
+    group=TABLES,
+    help="Write the labels that differ from the majority vote, with the reasons.",
+)
+@o.opt(
+    "--contested",
+    group=TABLES,
+    help="Write the labels that are barely more probable than the next class.",
+)
+@o.opt(
+    "--spammers",
+    group=TABLES,
+    help="Write how much the votes of each annotator depend on the truth.",
+)
+@o.opt(
+    "--pairs",
+    group=TABLES,
+    help="Write all pairs of annotators, those with correlated errors first.",
+)
+@o.opt("--calibration", group=TABLES, help="Write the reliability curve (needs --truth).")
+@o.json_option
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def trust(
-    files: o.Source,
-    truth: str | None = o.opt(
-        "Known truths: measure the calibration and fit a temperature.", metavar="FILE"
-    ),
-    truth_task: o.TruthTask = None,
-    truth_label: o.TruthLabel = None,
-    flips: str | None = o.opt(
-        "Write the labels that differ from the majority vote, with the reasons.", panel=TABLES
-    ),
-    contested: str | None = o.opt(
-        "Write the labels that are barely more probable than the next class.", panel=TABLES
-    ),
-    spammers: str | None = o.opt(
-        "Write how much the votes of each annotator depend on the truth.", panel=TABLES
-    ),
-    pairs: str | None = o.opt(
-        "Write all pairs of annotators, those with correlated errors first.", panel=TABLES
-    ),
-    calibration: str | None = o.opt("Write the reliability curve (needs --truth).", panel=TABLES),
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    truth: str | None,
+    truth_task: str | None,
+    truth_label: str | None,
+    flips: str | None,
+    contested: str | None,
+    spammers: str | None,
+    pairs: str | None,
+    calibration: str | None,
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Show how far labels can be trusted: labels against the majority, spammers, correlated
     annotators, calibration.
@@ -253,30 +287,32 @@ def trust(
         warn(words)
 
 
-def _refuse_truth(given: str | None) -> None:
-    if given is not None:
-        words = (
-            "audit judges labels in use, not the truth; name them by --labels FILE (finegold"
-            " evaluate takes --truth)"
-        )
-        raise typer.BadParameter(words)
-
-
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt(
+    "--labels",
+    required=True,
+    metavar="FILE",
+    help="The labels in use: a table with a task and a label column.",
+)
+@o.opt(
+    *("-o", "--output"),
+    help="The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.",
+)
+@o.opt("--labels-task", metavar="NAME", help="The column of the tasks in --labels.")
+@o.opt("--labels-label", metavar="NAME", help="The column of the labels in --labels.")
+@o.json_option
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def audit(
-    files: o.Source,
-    labels: str = o.opt(
-        "The labels in use: a table with a task and a label column.", default=..., metavar="FILE"
-    ),
-    output: str | None = o.opt(
-        "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", "--output", "-o"
-    ),
-    truth: str | None = typer.Option(None, hidden=True, is_eager=True, callback=_refuse_truth),
-    labels_task: str | None = o.opt("The column of the tasks in --labels.", metavar="NAME"),
-    labels_label: str | None = o.opt("The column of the labels in --labels.", metavar="NAME"),
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    labels: str,
+    output: str | None,
+    labels_task: str | None,
+    labels_label: str | None,
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
     first.
@@ -307,27 +343,44 @@ def audit(
     )
 
 
-@o.with_groups
+@o.command
+@o.votes_or_model
+@o.opt(
+    "--budget",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The largest number of votes to plan; by default no limit.",
+)
+@o.opt("-o", "--output", help="The file for the tasks: .csv, .tsv, .jsonl or .parquet.")
+@o.opt("--safe-tasks", help="Write the tasks that need no further vote.")
+@o.opt("--annotators", help="Write the annotators to retrain or drop.")
+@o.opt(
+    "--available",
+    metavar="A,B",
+    help="The annotators who may vote next; by default all, in proportion to their votes so far.",
+)
+@o.opt(
+    "--safe",
+    type=float,
+    default=0.95,
+    show_default=True,
+    metavar="P",
+    help="A label with at least this probability needs no further vote.",
+)
+@o.json_option
+@o.declared(FitOptions, "fit")
+@o.declared(ReadOptions, "reading")
 def next_votes(
-    files: o.Source,
-    budget: int | None = o.opt(
-        "The largest number of votes to plan; by default no limit.", min=1, metavar="N"
-    ),
-    output: str | None = o.opt(
-        "The file for the tasks: .csv, .tsv, .jsonl or .parquet.", "--output", "-o"
-    ),
-    safe_tasks: str | None = o.opt("Write the tasks that need no further vote."),
-    annotators: str | None = o.opt("Write the annotators to retrain or drop."),
-    available: str | None = o.opt(
-        "The annotators who may vote next; by default all, in proportion to their votes so far.",
-        metavar="A,B",
-    ),
-    safe: float = o.opt(
-        "A label with at least this probability needs no further vote.", default=0.95, metavar="P"
-    ),
-    fit: o.Fit = o.FIT_ONE,
-    reading: ReadOptions = o.READING,
-    json: o.Json = False,
+    files: tuple[str, ...],
+    budget: int | None,
+    output: str | None,
+    safe_tasks: str | None,
+    annotators: str | None,
+    available: str | None,
+    safe: float,
+    json: bool,
+    fit: FitOptions,
+    reading: ReadOptions,
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
     from finegold.api.aggregate import next_votes as plan_next

@@ -8,6 +8,8 @@ counts as 1/m of a prediction of each of them.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -200,7 +202,7 @@ def consecutive_integers(class_names: Names) -> list[int]:
     return names if names == list(range(names[0], names[0] + len(names))) else []
 
 
-def level_of_order(class_names: Names) -> str:
+def level_of_order(class_names: Names) -> Literal["ordinal", "interval"]:
     """Return the level at which agreement on ordered classes is measured: numbers have distances,
     others only ranks.
     """
