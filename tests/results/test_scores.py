@@ -1,0 +1,116 @@
+"""Values on a scale: the equations of finegold.results.scores."""
+
+import numpy as np
+import pytest
+
+from finegold.results.scores import ANNOTATOR_PRIOR, SWEEPS, TASK_PRIOR, estimate
+
+RNG = np.random.default_rng(4)
+TASK, ANNOTATOR = (
+    each.ravel() for each in np.meshgrid(np.arange(200), np.arange(8), indexing="ij")
+)
+VALUE = RNG.normal(50, 15, 200)
+
+
+def rate(bias, noise):
+    """Return ratings of all tasks by annotators with this bias and this noise."""
+    return (
+        VALUE[TASK]
+        + np.asarray(bias)[ANNOTATOR]
+        + RNG.normal(0, 1, 1600) * np.asarray(noise)[ANNOTATOR]
+    )
+
+
+def error_of(values):
+    return np.abs(values - VALUE).mean()
+
+
+def means(votes):
+    return np.bincount(TASK, votes) / np.bincount(TASK)
+
+
+def test_the_fast_form_equals_the_equations_written_out():
+    task, annotator = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 0, 2, 1])
+    vote = np.array([1.0, 3, 2, 5, 9, 4])
+    mean = [vote[task == t].mean() for t in range(3)]
+    value = list(mean)
+    for _ in range(SWEEPS):
+        bias = [
+            sum(y - value[t] for t, i, y in zip(task, annotator, vote, strict=True) if i == j)
+            / ((annotator == j).sum() + ANNOTATOR_PRIOR)
+            for j in range(3)
+        ]
+        squares = [
+            (y - bias[j] - value[t]) ** 2 * n / (n - 1)
+            for t, j, y in zip(task, annotator, vote, strict=True)
+            if (n := (task == t).sum()) > 1
+        ]
+        owners = [j for t, j in zip(task, annotator, strict=True) if (task == t).sum() > 1]
+        usual = np.mean(squares)
+        noise = [
+            (
+                sum(r for r, i in zip(squares, owners, strict=True) if i == j)
+                + ANNOTATOR_PRIOR * usual
+            )
+            / (owners.count(j) + ANNOTATOR_PRIOR)
+            for j in range(3)
+        ]
+        for t in range(3):
+            rows = [
+                (y - bias[j], noise[j])
+                for i, j, y in zip(task, annotator, vote, strict=True)
+                if i == t
+            ]
+            weighted = sum(y / s for y, s in rows) / sum(1 / s for _, s in rows)
+            value[t] = (mean[t] + weighted) / 2
+    pooled = sum((y - mean[t]) ** 2 for t, y in zip(task, vote, strict=True)) / 3
+    own = [
+        (((vote[task == t] - mean[t]) ** 2).sum() + TASK_PRIOR * pooled)
+        / ((task == t).sum() - 1 + TASK_PRIOR)
+        for t in range(3)
+    ]
+    scores = estimate(task, annotator, vote, 3, 3)
+    assert scores.value == pytest.approx(value)
+    assert scores.bias == pytest.approx(bias)
+    assert scores.noise == pytest.approx(np.sqrt(noise))
+    half = [1.959964 * np.sqrt(own[t] / (task == t).sum()) for t in range(3)]
+    assert scores.high - scores.value == pytest.approx(half)
+    assert scores.value - scores.low == pytest.approx(half)
+
+
+def test_annotators_who_give_more_or_anything_move_values_less_than_they_move_the_mean():
+    careful = rate([0] * 8, [4] * 8)
+    # annotator 0 rates half of the tasks
+    seen = (ANNOTATOR > 0) | (TASK < 100)
+    biased = np.where(ANNOTATOR == 0, careful + 30, careful)
+    random = np.where(ANNOTATOR == 0, RNG.uniform(0, 100, 1600), careful)
+    for votes, share in ((biased, 0.95), (random, 0.8)):
+        task, annotator, vote = TASK[seen], ANNOTATOR[seen], votes[seen]
+        scores = estimate(task, annotator, vote, 200, 8)
+        mean = np.bincount(task, vote) / np.bincount(task)
+        assert error_of(scores.value) < share * error_of(mean)
+    assert scores.noise.argmax() == 0
+    assert estimate(TASK, ANNOTATOR, biased, 200, 8).bias.argmax() == 0
+
+
+def test_where_annotators_are_alike_values_are_nearly_the_means():
+    votes = rate([0] * 8, [10] * 8)
+    values = estimate(TASK, ANNOTATOR, votes, 200, 8).value
+    assert error_of(values) == pytest.approx(error_of(means(votes)), rel=0.02)
+
+
+def test_units_do_not_matter():
+    votes = rate(RNG.normal(0, 5, 8), RNG.uniform(2, 12, 8))
+    plain = estimate(TASK, ANNOTATOR, votes, 200, 8)
+    scaled = estimate(TASK, ANNOTATOR, votes / 20 - 3, 200, 8)
+    assert scaled.value == pytest.approx(plain.value / 20 - 3)
+    assert scaled.low == pytest.approx(plain.low / 20 - 3)
+    assert scaled.noise == pytest.approx(plain.noise / 20)
+
+
+def test_votes_that_agree_and_tasks_with_one_vote_have_values():
+    scores = estimate(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([2.0, 2.0, 5.0]), 2, 2)
+    assert scores.value.tolist() == [2, 5]
+    assert (scores.high == scores.value).all()
+    alone = estimate(np.array([0, 1]), np.array([0, 1]), np.array([2.0, 5.0]), 2, 2)
+    assert alone.value.tolist() == [2, 5]
