@@ -9,7 +9,8 @@ import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.io.exports import export_named, find_export, format_names
+from finegold.io import exports
+from finegold.io.exports import find_export, format_names
 from finegold.io.source import sources_of
 from tests.support.cli_helpers import json_of, refusal_of, run, succeed
 from tests.support.exports_cases import check_each, reads, refuses
@@ -70,7 +71,8 @@ def export_of(path):
 def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
     file, content = SAMPLES[name]
     [seen] = sources_of(write(tmp_path / file, content))
-    assert [other for other in format_names() if export_named(other).fits(seen)] == [name]
+    found = (exports._tool(other, seen, exports._names_in(seen)) for other in exports.MARKS)
+    assert [export.name for export in found if export is not None] == [name]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

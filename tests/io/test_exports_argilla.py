@@ -55,7 +55,7 @@ test_records = check_each({
     "suggestions when asked for": reads("a.json", ARGILLA, VOTES | SUGGESTED, {}, include="suggestions"),
     "tasks by a field": reads("a.json", ARGILLA, BY_TEXT, task="text"),
     "a field that is not there": refuses(
-        "a.json", ARGILLA, 'record 1: the record has no field "title"; use task=NAME with one of text', task="title"
+        "a.json", ARGILLA, 'record 1: its "fields" has no "title"; use task=NAME with one of text', task="title"
     ),
     "an id of zero and one of the server": reads(
         "a.json", IDS, {("0", "u1", "pos"), ("0", "u2", "neg"), ("a0", "u1", "neg")}
@@ -68,7 +68,7 @@ test_records = check_each({
     "several labels, ranks and spans": reads(
         *("a.json", responses(said(["b", "a"]), said([{"value": "a", "rank": 1}]), said("c", "u2"))),
         {("r1", "u1", "a|b"), ("r1", "u2", "c")},
-        {"rankings and spans": 1},
+        {"rankings": 1},
     ),
 })  # fmt: skip
 
@@ -83,7 +83,7 @@ test_flattened_records = check_each({
 })  # fmt: skip
 
 DAMAGED = {
-    'record 1: found no record with an "id"': [{"fields": {}, "responses": {}}],
+    'record 1: found no "id"': [{"fields": {}, "responses": {}}],
     'record 1: found no "value"': responses({"user_id": "u1"}),
     'record 1: found no "user_id", expected a text': responses({"value": "a"}),
     "record 3: found 'x' for \"responses\", expected an object": [

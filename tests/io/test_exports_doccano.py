@@ -89,7 +89,7 @@ MEMBER, REMEDY = "(doccano export), record 2: in ann.jsonl, ", "; export it agai
 test_damage_names_the_member_and_the_record = check_each({
     "label": refuses("v.zip", packed({"id": 6, "text": "ho", "label": 3}), f'{MEMBER}found 3 for "label"', REMEDY),
     "id": refuses("v.zip", packed({"text": "ho", "label": []}), f'{MEMBER}found no "id"', REMEDY),
-    "json": refuses("v.zip", zipped({"ann.jsonl": ANN[:-9]}), f"{MEMBER}not valid JSON", REMEDY),
+    "json": refuses("v.zip", zipped({"ann.jsonl": ANN[:-9]}), f"{MEMBER}the file is cut short", REMEDY),
     "archive": refuses("v.zip", LONG[:60] + b"\0" * 20 + LONG[80:], "(doccano export)", "the zip archive is damaged"),
     "an unknown version": refuses("v.zip", UNKNOWN, "its content is zip"),
     "an unknown version of a workbook": refuses("v.xlsx", UNKNOWN, "a damaged workbook"),

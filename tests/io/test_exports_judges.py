@@ -210,7 +210,7 @@ test_judgements_of_mt_bench = check_each({
         {"score": {("1, llama, turn 1", "gpt-4", 7)}, "winner": {("1, a vs b, turn 1", "gpt-4", TIE)}},
     ),
     "a line that was cut short": refuses(
-        "cut.jsonl", lines(SINGLES[:2])[:-20], "cut.jsonl (MT-bench export), record 2: not valid JSON"
+        "cut.jsonl", lines(SINGLES[:2])[:-20], "cut.jsonl (MT-bench export), record 2: the file is cut short"
     ),
 })  # fmt: skip
 
@@ -220,7 +220,7 @@ DAMAGED = {
     """record 2: found 'good' for "score", expected a number""": single(2, "llama", GPT4, "good"),
     "record 2: found 'A' for the winner, expected model_1, model_2": games(2, "ab", GPT4, "A", "B"),
     "record 2: found neither": {"question_id": 2, "judge": GPT4, "model_1": "a", "model_2": "b"},
-    'record 2: found no judgement with a "question_id"': {"judge": GPT4},
+    'record 2: found no "question_id"': {"judge": GPT4},
 }
 test_damage_is_named_with_the_tool_the_record_and_the_remedy = check_each({
     words: refuses(FILE, [single(1, "llama", GPT4, 7), record], words, "(MT-bench export)", "gen_judgment.py")

@@ -101,7 +101,7 @@ test_full_exports = check_each({
         FILE, LABEL_STUDIO, {("hi", "3", "pos"), ("hi", "b@x.org", "neg"), ("ho", "3", "neg")}, task="text"
     ),
     "data that are not there": refuses(
-        FILE, LABEL_STUDIO, 'the data of the task have no "txt"; use task=NAME with one of text', task="txt"
+        FILE, LABEL_STUDIO, 'its "data" has no "txt"; use task=NAME with one of text', task="txt"
     ),
     "an old export packed with gzip": reads(
         "old.json.gz", gzip.compress(json.dumps(OLD).encode()), {(1, 1, "a")}, {"cancelled annotations": 1}
@@ -151,7 +151,7 @@ test_short_exports = check_each({
 DAMAGED = {
     "record 2: the file is cut short": json.dumps(LABEL_STUDIO)[:-300],
     'record 2: found 3 for "annotations"': [LABEL_STUDIO[1], task() | {"annotations": 3}],
-    'record 2: found no task with an "id"': [LABEL_STUDIO[1], {"data": {}, "annotations": []}],
+    'record 2: found no "id"': [LABEL_STUDIO[1], {"data": {}, "annotations": []}],
     'record 1: found {} for "result", expected a list': [task(annotation(1) | {"result": {}})],
     "record 1: expected a name, a number or a label, found ['a']": [
         task(annotation(1, choices("q", ["a"])))

@@ -37,7 +37,7 @@ DAMAGED = {
     'record 2: found 1 for "answer", expected a text': [PRODIGY[0], {**PRODIGY[1], "answer": 1}],
     "record 2: found 'POS' for \"accept\"": [PRODIGY[0], {**PRODIGY[1], "accept": "POS"}],
     'record 2: found no "_input_hash"': [PRODIGY[0], {"answer": "accept"}],
-    "record 5: not valid JSON": lines(PRODIGY)[:-20],
+    "record 5: the file is cut short": lines(PRODIGY)[:-20],
 }
 
 test_answers = check_each({
@@ -53,6 +53,6 @@ test_answers = check_each({
     "sessions without a name keep their time": reads(
         "d.jsonl", TIMES, {(1, "2026-01-02_10-00-00", "accept"), (1, "2026-01-02_10-30-00", "reject")}
     ),
-    "marked spans": refuses("d.jsonl", SPANS, "(Prodigy export) holds no votes; left out were marked regions (1)"),
+    "marked spans": refuses("d.jsonl", SPANS, "(Prodigy export) holds no votes; left out were marked spans (1)"),
     **{words: refuses("d.jsonl", content, "(Prodigy export)", words, "; ") for words, content in DAMAGED.items()},
 })  # fmt: skip

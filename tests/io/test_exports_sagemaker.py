@@ -97,7 +97,7 @@ DAMAGED = {
     "record 1: this is the answer to a consolidation": [
         {"datasetObjectId": "0", "consolidatedAnnotation": {"content": {}}}
     ],
-    'record 2: found no object with a "datasetObjectId"': [object_of("0"), {"dataObject": {}}],
+    'record 2: found no "datasetObjectId"': [object_of("0"), {"dataObject": {}}],
     'record 1: the "content" of an annotation is not JSON': [
         object_of("0", {"workerId": "w", "annotationData": {"content": "{"}})
     ],

@@ -130,7 +130,7 @@ DIRTY = (
     case("Label Studio: two questions", {"export.json": _text(LABEL_STUDIO).replace(b'"sent"', b'"mood"', 1)}, None,
          "asks 2 questions", "--question NAME"),
     case("Prodigy: a line that is no JSON", {"answers.jsonl": _lines(PRODIGY)[:-9]}, None,
-         "(Prodigy export), record 5: not valid JSON"),
+         "(Prodigy export), record 5: the file is cut short"),
     case("Prodigy: everything was ignored", {"answers.jsonl": _lines([PRODIGY[3]])}, None,
          "holds no votes; left out were ignored answers (1)"),
     case("doccano: all members together", {"all.jsonl": _lines(DOCCANO["ann.jsonl"])}, None,

@@ -1,19 +1,15 @@
-"""Exports of annotation tools -> Annotations. Each tool has a file; files from outside come by an
-entry point.
+"""Exports of annotation tools: which tool wrote a file, and who reads it.
 
-Files are read record by record: memory depends on the distinct names and the votes, not on the size
-of the file. To find the tool that wrote a file, its column names or fields are compared with MARKS;
-only a reader whose marks are there is imported and asked. Packages add readers below
-`[project.entry-points."finegold.exports"]`.
+Each tool has a file here; readers from outside come by an entry point below
+`[project.entry-points."finegold.exports"]`. Files are read record by record: memory depends on the
+distinct names and the votes, not on the size of the file.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -26,52 +22,97 @@ from finegold.system.memory import did_you_mean
 if TYPE_CHECKING:
     from finegold.io.exports.base import Export
 
-__all__ = [
-    "ALL",
-    "GROUP",
-    "add_nested_hint",
-    "export_named",
-    "find_export",
-    "format_names",
-]
+__all__ = ["ALL", "GROUP", "add_nested_hint", "export_named", "find_export", "format_names"]
 
 # the question that means every one of them
 ALL = "all"
 # entry points of readers from outside
 GROUP = "finegold.exports"
-# stands for a field that holds a list or an object
-NESTED = "<nested>"
-# stands for a row of Qualtrics below the header
-IMPORT_ID = "<ImportId>"
 # a reader of any tool's JSON, so that all others are asked before it
 LAST = "nested-json"
 
-# The module of each format, and names of columns, fields or archive members, of which one group is
-# in every file of the tool; "|" is between the groups. A name may begin or end with *.
+# The module of each format, and the marks of its files: names of columns, of fields of the first
+# record, or of files in an archive. All marks of one group must be there; "|" is between groups, a
+# comma between names of which one suffices, and * stands for anything. data{} is a field that holds
+# an object, annotations[] one that holds a list; <sheet>, <json> and <zip> are kinds of files. A
+# reader is imported only if its marks are there, and asked only if it has a test of its own (`fits`).
+_SHORT = "id annotator annotation_id lead_time"
+_DATA = "id text,filename,data"
 MARKS = {
     "label-studio": (
         "label_studio",
-        "id annotations | id completions | task result | id annotation_id lead_time",
+        "id data{} annotations[],completions[] | task{} result |"
+        f" <sheet> {_SHORT} | <json> {_SHORT}",
     ),
     "prodigy": ("prodigy", "_input_hash answer"),
     "doccano": (
         "doccano",
-        "id label | id cats | id labels | id annotations | *.jsonl | *.json | *.csv",
+        f"<zip> *.jsonl,*.json,*.csv | <sheet> {_DATA} label |"
+        f" <json> {_DATA} label[],cats[],labels[] | id text annotations[] annotation_approver,meta",
     ),
-    "argilla": ("argilla", "fields responses | *.responses.users"),
-    "inspect": ("inspect_ai", "status eval | header.json | _journal/start.json"),
-    "mturk": ("mturk", "HITId WorkerId AssignmentId"),
-    "toloka": ("toloka", "ASSIGNMENT:*"),
-    "appen": ("appen", "_unit_id"),
-    "qualtrics": ("qualtrics", f"StartDate | {IMPORT_ID} | V*"),
-    "sagemaker": ("sagemaker", "answers | datasetObjectId | *-metadata"),
+    "argilla": ("argilla", "fields responses[],responses{} | *.responses.users"),
+    "inspect": ("inspect_ai", "version status eval{} | <zip> header.json,_journal/start.json"),
+    "mturk": ("mturk", "<sheet> HITId WorkerId AssignmentId AssignmentStatus,Answer.*"),
+    "toloka": ("toloka", "<sheet> ASSIGNMENT:*"),
+    "appen": ("appen", "<sheet> _unit_id _golden,_tainted,_trust"),
+    "qualtrics": (
+        "qualtrics",
+        "<sheet> StartDate ResponseId,ResponseID | <sheet> <below:*ImportId*> |"
+        " <sheet> V1 <below:StartDate> <below:ResponseI*>",
+    ),
+    "sagemaker": (
+        "sagemaker",
+        "<json> datasetObjectId annotations,consolidatedAnnotation | <json> answers | <json> *-metadata{}",
+    ),
     "mt-bench": ("judges", "question_id judge"),
     "judgebench": ("judges", "pair_id judgments"),
     "alpaca-eval": ("judges", "instruction preference"),
     "arena": ("judges", "judge games model | winner"),
-    "zooniverse": ("zooniverse", "user_name subject_ids annotations"),
-    LAST: ("nested_json", NESTED),
+    "zooniverse": ("zooniverse", "<sheet> user_name subject_ids annotations"),
+    LAST: ("nested_json", "<json> *{} | <json> *[]"),
 }
+# Tools whose exports hold marks in images or texts, and how to recognise those.
+REGIONS = {
+    "Labelbox": "data_row{} projects{} | DataRow_ID Label",
+    "V7": "item{},image{} annotations[] version,dataset",
+    "SuperAnnotate": "metadata{} instances[]",
+    "COCO": "images[] annotations[] categories[]",
+    "LabelMe": "shapes[] imagePath",
+    "CVAT": "<text:<annotations>>",
+    "INCEpTION": "%TYPES | <text:#FORMAT=WebAnno> | <text:<xmi:XMI>",
+}
+TEXTS = ("INCEpTION",)
+
+
+def _has_marks(names: frozenset[str], marks: str) -> bool:
+    def is_there(mark: str) -> bool:
+        if "*" not in mark:
+            return mark in names
+        pattern = re.compile(re.escape(mark).replace(r"\*", ".*"), re.DOTALL)
+        return any(map(pattern.fullmatch, names))
+
+    return any(
+        all(any(map(is_there, mark.split(","))) for mark in group.split())
+        for group in marks.split("|")
+    )
+
+
+def _names_in(seen: Source) -> frozenset[str]:
+    """Return what marks can name in a file."""
+    kinds = {
+        "<sheet>": seen.is_delimited,
+        "<json>": bool(seen.record),
+        "<zip>": bool(seen.members),
+        **{
+            f"<text:{start}>": start.encode() in seen.text
+            for start in ("<annotations>", "#FORMAT=WebAnno", "<xmi:XMI")
+        },
+    }
+    names = {kind for kind, is_so in kinds.items() if is_so}
+    names |= {name.replace(" ", "_") for name in (*seen.columns, *seen.record, *seen.members)}
+    names |= {name + "[]" for name, value in seen.record.items() if isinstance(value, list)}
+    names |= {name + "{}" for name, value in seen.record.items() if isinstance(value, dict)}
+    return frozenset(names | {f"<below:{cell}>" for row in seen.rows for cell in row})
 
 
 def find_export(
@@ -98,6 +139,47 @@ def find_export(
     return exports[0] if exports else None
 
 
+def _export_of(seen: Source) -> Export | None:
+    names = _names_in(seen)
+    for title, marks in REGIONS.items():
+        if _has_marks(names, marks):
+            raise _regions_of(title, seen)
+    for name in MARKS:
+        if name != LAST and (export := _tool(name, seen, names)) is not None:
+            return export
+    # To look for packages takes longer than to read a small file, so a table of plain votes is
+    # taken for one.
+    if not all(
+        candidates(seen.columns or list(seen.record), role) for role in (TASK, ANNOTATOR, LABEL)
+    ):
+        for export in _outside().values():
+            if export.fits is not None and export.fits(seen):
+                return export
+    return _tool(LAST, seen, names)
+
+
+def _tool(name: str, seen: Source, names: frozenset[str]) -> Export | None:
+    """Return the reader of a format if this tool wrote the file."""
+    if not _has_marks(names, MARKS[name][1]):
+        return None
+    export = export_named(name)
+    return export if export.fits is None or export.fits(seen) else None
+
+
+def _regions_of(title: str, seen: Source) -> InputError:
+    if title in TEXTS:
+        problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
+        return InputError(problem, remedies=[Remedy(text=f"run finegold spans {seen.name}")])
+    problem = (
+        f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on whole"
+        " tasks and marked texts, and neither boxes nor segmentations (see CVAT, datumaro, STAPLE)"
+    )
+    classes = (
+        "for its classes of whole tasks, write a table with the columns task, annotator, label"
+    )
+    return InputError(problem, remedies=[Remedy(text=classes)])
+
+
 def export_named(name: str) -> Export:
     """Return the reader of a format. Raise an InputError that lists all formats if there is none."""
     # a module has an EXPORT or, if it reads several formats, EXPORTS
@@ -122,88 +204,54 @@ def format_names() -> list[str]:
 def add_nested_hint(error: InputError, sources: Sequence[Source]) -> None:
     """Add to an error about a table of JSON how votes inside lists and objects are read."""
     for seen in sources:
-        _refuse_one_object(seen)
-    if any(_is_nested(seen) for seen in sources) and not any(
-        "format" in each.options for each in error.remedies
-    ):
+        refuse_one_object(seen)
+    is_nested = any(_has_marks(_names_in(seen), MARKS[LAST][1]) for seen in sources)
+    if is_nested and not any("format" in each.options for each in error.remedies):
         error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
 
 
-def _refuse_one_object(seen: Source) -> None:
+def refuse_one_object(seen: Source) -> None:
     """Say what a file with a single JSON object is: columns, settings or anything else, but no
     table of votes.
     """
     if seen.layout == "list" or not seen.record:
         return
-    content: Any = None
-    with seen.open_bytes() as file, suppress(ValueError, RecursionError):
-        content = json.loads(file.read().removeprefix(BOM))
-    if not isinstance(content, dict):
+    content = _only_object(seen)
+    if content is None:
         return
-    fields = ", ".join(map(str, list(content)[:6])) + (", ..." if len(content) > 6 else "")
+    names = list(content)
+    fields = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     values = list(content.values())
-    # Columns are lists of one length, or objects with the keys 0, 1, 2, ... as pandas writes them.
-    are_columns = bool(values) and all(isinstance(value, dict | list) and value for value in values)
-    if are_columns and all(isinstance(value, list) for value in values):
-        are_columns = len(values) > 1 and len({len(value) for value in values}) == 1
-    elif are_columns:
-        rows = [str(number) for number in range(len(values[0]))]
-        are_columns = all(isinstance(value, dict) and list(value) == rows for value in values)
-    if are_columns and not all(map(str.isdigit, content)):
+    # columns are lists of one length, or objects with the same keys, as pandas writes them
+    shapes = {
+        (type(value), len(value) if isinstance(value, list) else tuple(value))
+        for value in values
+        if isinstance(value, list | dict)
+    }
+    are_columns = len(values) > 1 and len(shapes) == 1 and not all(map(str.isdigit, names))
+    if are_columns and all(isinstance(value, list | dict) for value in values):
         problem = f"the file is an object of columns ({fields}) and not a list of rows"
-        raise InputError(
-            problem, seen.name, [Remedy(text='write rows, in pandas with orient="records"')]
-        )
-    if not candidates(content, LABEL):
+        remedy = Remedy(text='write rows, in pandas with orient="records"')
+        raise InputError(problem, seen.name, [remedy])
+    if not candidates(names, LABEL):
         problem = (
             f"the file is a single JSON object with the fields {fields}, and not a table of votes"
         )
-        remedies = (
-            [use("if every field is a task that holds its votes", format=LAST)]
-            if _is_nested(seen)
-            else []
-        )
-        raise InputError(problem, seen.name, remedies)
+        hint = [use("if every field is a task that holds its votes", format=LAST)]
+        is_nested = any(isinstance(value, list | dict) for value in values)
+        raise InputError(problem, seen.name, hint if is_nested else [])
 
 
-def _is_nested(seen: Source) -> bool:
-    return any(isinstance(value, dict | list) for value in seen.record.values())
+def _only_object(seen: Source) -> dict[str, Any] | None:
+    """Return the content of a file with one JSON object; None if it holds more, or damage."""
+    import json
 
-
-def _export_of(seen: Source) -> Export | None:
-    names = {*seen.columns, *seen.record, *seen.members}
-    names |= {NESTED} if _is_nested(seen) else set()
-    names |= {IMPORT_ID} if any("ImportId" in cell for row in seen.rows for cell in row) else set()
-
-    def is_there(mark: str) -> bool:
-        if mark.startswith("*"):
-            return any(name.endswith(mark[1:]) for name in names)
-        return (
-            any(name.startswith(mark[:-1]) for name in names)
-            if mark.endswith("*")
-            else mark in names
-        )
-
-    groups_of = {
-        name: [group.split() for group in marks.split("|")] for name, (_, marks) in MARKS.items()
-    }
-    marked = [
-        name
-        for name, groups in groups_of.items()
-        if any(all(map(is_there, group)) for group in groups)
-    ]
-    for name in marked:
-        if name != LAST and export_named(name).fits(seen):
-            return export_named(name)
-    # To look for packages takes longer than to read a small file, so a table of plain votes is
-    # taken for one.
-    if not all(
-        candidates(seen.columns or list(seen.record), role) for role in (TASK, ANNOTATOR, LABEL)
-    ):
-        for export in _outside().values():
-            if export.fits(seen):
-                return export
-    return export_named(LAST) if LAST in marked and export_named(LAST).fits(seen) else None
+    with seen.open_bytes() as file:
+        try:
+            content = json.loads(file.read().removeprefix(BOM))
+        except (ValueError, RecursionError):
+            return None
+    return content if isinstance(content, dict) else None
 
 
 @cache
@@ -233,10 +281,9 @@ def _outside() -> dict[str, Export]:
         except Exception as error:
             # the other package can raise any exception
             package = point.dist.name if point.dist else "another package"
-            reason = f"{type(error).__name__}: {error}"
             text = (
                 f"the export reader {point.name} of {package} ({point.value}) cannot be used:"
-                f" {reason}"
+                f" {type(error).__name__}: {error}"
             )
             warnings.warn(text, FinegoldWarning, stacklevel=2)
     return readers

@@ -20,53 +20,34 @@ REMEDY = "download it again: on the job's page, Results, Full report"
 UNIT, WORKER, TAINTED, GOLD = "_unit_id", "_worker_id", "_tainted", "_gold"
 
 
-def fits(seen: Source) -> bool:
-    """Recognise a full report. People use the names of the units and workers in tables of their
-    own, too.
-    """
-    return (
-        seen.is_delimited
-        and UNIT in seen.columns
-        and bool({"_golden", TAINTED, "_trust"} & {*seen.columns})
-    )
-
-
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if WORKER not in seen.columns:
         raise DamagedExport(f"there is no {WORKER}: this looks like the aggregated report")
-    task = base.task_column(seen, options.task, UNIT, "")
+    task = base.task_column(seen, options.task, UNIT)
     table = base.read_sheet(seen, seen.columns)
     marks = {TAINTED: pl.col(TAINTED).str.to_lowercase() == "true"}
     table = base.drop_rows(table, marks, "tainted judgments", options, "tainted")
     # q_gold and q_gold_reason are not questions where there is a q.
-    about_gold = [
-        name for name in seen.columns if GOLD in name and name.rpartition(GOLD)[0] in seen.columns
-    ]
     others = [
         name
         for name in seen.columns
-        if not name.startswith(("_", "orig__")) and name not in about_gold
+        if not name.startswith(("_", "orig__"))
+        and not (GOLD in name and name.rpartition(GOLD)[0] in seen.columns)
     ]
     questions = [name for name in others if name + GOLD in seen.columns]
     if not questions and options.question in others:
         questions = [str(options.question)]
     elif not questions:
-        spread = (
-            table.group_by(UNIT).agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
-        )
+        differs = pl.col(others).n_unique() > 1
+        spread = table.group_by(UNIT).agg(differs).select(pl.col(others).any())
         questions = [name for name in others if spread[name].item()]
         if not questions:
             problem = f"it does not show which of {', '.join(others)} are answers"
             raise DamagedExport(problem, use(question=Placeholder("NAME")))
     labels, golds = {}, {}
     for name in questions:
-        labels[name] = base.replace_cells(
-            table[name],
-            "\n",
-            lambda cell: base.join_labels(
-                [part.strip() for part in cell.splitlines() if part.strip()]
-            ),
-        )
+        lines = base.replace_cells(table[name], "\n", lambda cell, _: _join_lines(cell))
+        labels[name] = base.join_lists(lines, options)
         if name + GOLD in table.columns:
             gold = table[name + GOLD].str.strip_chars()
             # several lines that all count as right
@@ -77,6 +58,10 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return base.votes_of_questions(table, task, WORKER, labels, golds)
 
 
+def _join_lines(cell: str) -> object:
+    return base.join_labels([part.strip() for part in cell.splitlines() if part.strip()])
+
+
 EXPORT = Export(
-    "appen", "Appen", REMEDY, fits, read, include=("tainted",), takes_task=True, has_gold=True
+    "appen", "Appen", REMEDY, None, read, include=("tainted",), takes_task=True, has_gold=True
 )

@@ -1,15 +1,18 @@
 """What readers of exports share: the contract (`Export`), records of JSON, zips, and sheets.
 
-A reader is one file of this folder. It declares an `EXPORT`: its name and title, how it recognises
-a file (`fits`), and how it yields votes in batches (`read`). It raises `DamagedExport` for whatever
-its tool would not write.
+A reader is one file of this folder. It declares an `EXPORT`: its name and title, and how it yields
+votes in batches (`read`), which have the columns of the long frame. It raises `DamagedExport` for
+whatever its tool would not write.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
+import re
 import sys
+import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -17,11 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import polars as pl
 
-from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
 from finegold.io.source import Source, skip_bom
 from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
@@ -34,11 +38,12 @@ else:
 
 # between the labels of an answer that has several: their set is a class of its own
 SEVERAL = "|"
-# in a batch
-MOST_VOTES = 2**16
+VOTES_PER_BATCH = 2**16
 # What Python raises where a reader takes a value for a list, an object or a text, and it is
 # something else.
 MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
+# what is left out because characters of a text are marked; `finegold.spans` reads it
+SPANS = "marked spans"
 
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
@@ -76,11 +81,27 @@ class ExportOptions:
     multi: bool | None = False
     # answers without a label, which are empty sets if `multi`
     empty: Counter[str] = field(default_factory=Counter)
+    # texts of warnings that were shown
+    warnings: set[str] = field(default_factory=set)
 
-    def nothing(self, what: str) -> str | None:
-        """Return the label of an answer in which nothing was chosen, and count it under this name."""
-        (self.left_out if self.multi is False else self.empty)[what] += 1
+    def nothing(self, what: str, number: int = 1) -> str | None:
+        """Return the label of answers in which nothing was chosen, and count them by this name."""
+        (self.left_out if self.multi is False else self.empty)[what] += number
         return None if self.multi is False else NOTHING
+
+    def warn_once(self, text: str, *remedies: Remedy) -> None:
+        if text not in self.warnings:
+            self.warnings.add(text)
+            warnings.warn(FinegoldWarning(text, remedies), stacklevel=2)
+
+    def annotator_of_file(self, seen: Source) -> str | None:
+        """Return who cast the votes of a file without names: of several files, each is a person's."""
+        if not self.has_many_files or isinstance(seen.data, bytes):
+            return None
+        self.warn_once(
+            "the files do not say who annotated: each is taken as an annotator, by its name"
+        )
+        return PurePath(seen.name.removesuffix(".gz")).stem
 
 
 @dataclass(frozen=True)
@@ -98,7 +119,8 @@ class Export:
     title: str
     # where to click for a good export: the end of every complaint about a damaged one
     remedy: str
-    fits: Callable[[Source], bool]
+    # whether the tool wrote a file; None if its marks in `finegold.io.exports` are the whole test
+    fits: Callable[[Source], bool] | None
     read: Read
     # what the option `include` can bring in: "predictions", "rejected", ...
     include: tuple[str, ...] = ()
@@ -134,19 +156,60 @@ def unknown_task(problem: str, names: Iterable[str]) -> DamagedExport:
     )
 
 
-def need_id(record: Any, name: str, whose: str = "") -> Any:
-    """Return the field that says what a record is about."""
-    value = record.get(name) if isinstance(record, dict) else None
-    if value is None:
-        raise DamagedExport(f'found no {whose}"{name}"')
+# Fields of records.
+
+
+def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
+    """Return a field of a record, which must have this type. It may be absent or null only with a
+    default.
+    """
+    if not isinstance(record, dict):
+        raise DamagedExport(f"expected a JSON object, found {_shorten(record)}")
+    value = record.get(name)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, kind) or name not in record:
+        there = f"{_shorten(value)} for" if name in record else "no"
+        kinds = {list: "a list", dict: "an object", str: "a text", bool: "true or false"}
+        expected = "" if kind is object else f", expected {kinds.get(kind, kind.__name__)}"
+        raise DamagedExport(f'found {there} "{name}"{expected}')
     return value
 
 
-def chosen_task(fields: Mapping[str, Any], name: str, problem: str) -> Any:
-    """Return the field that the user names for the tasks."""
-    if (task := fields.get(name)) is None:
-        raise unknown_task(f'{problem} "{name}"', fields)
-    return task
+def need_id(record: Any, name: str, options: ExportOptions, inside: str = "") -> Any:
+    """Return the id of a task, or the field that the user names, which may stand inside another."""
+    if options.task is not None:
+        record = need(record, inside, dict, record) if inside else record
+        if isinstance(record, dict) and record.get(options.task) is None:
+            place = f'its "{inside}" has' if inside else "there is"
+            raise unknown_task(f'{place} no "{options.task}"', record)
+        name = options.task
+    if need(record, name, object, "") == "":
+        raise DamagedExport(f'found no "{name}"')
+    return record[name]
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, list | dict):
+        raise DamagedExport(f"expected a name, a number or a label, found {_shorten(value)}")
+    return text_of(value)
+
+
+def join_labels(labels: list[Any]) -> Any:
+    """Return a single label as it is, several as one text in sorted order, and None if there is
+    none.
+    """
+    # a label that was chosen twice is one label
+    if len(labels) > 1:
+        return SEVERAL.join(sorted({_as_text(label) for label in labels}))
+    if labels and isinstance(labels[0], list | dict):
+        _as_text(labels[0])
+    return labels[0] if labels else None
 
 
 # Votes, record by record.
@@ -156,17 +219,17 @@ def with_numbers(records: Iterable[Any], make: Callable[[Any], Iterable[Made]]) 
     """Yield what is made of every record, such as votes, and add the number of the record to
     errors.
     """
-    for number, record in enumerate(records, start=1):
-        try:
+    number = 1
+    try:
+        for record in records:
             yield from make(record)
-        except DamagedExport as error:
-            raise DamagedExport(
-                error.problem, *error.remedies, record=error.record or number
-            ) from None
-        except MISUSED as error:
-            raise DamagedExport(
-                f"a value is of a kind that is not expected there ({error})", record=number
-            ) from error
+            number += 1
+    except DamagedExport as error:
+        place = error.record or number
+        raise DamagedExport(error.problem, *error.remedies, record=place) from None
+    except MISUSED as error:
+        problem = f"a value is of a kind that is not expected there ({error})"
+        raise DamagedExport(problem, record=number) from error
 
 
 def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
@@ -174,7 +237,7 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
     batch only.
     """
     rest = iter(votes)
-    while rows := list(islice(rest, MOST_VOTES)):
+    while rows := list(islice(rest, VOTES_PER_BATCH)):
         texts = {
             name: [
                 value if value is None or value.__class__ is str else _as_text(value)
@@ -196,58 +259,103 @@ def by_record(votes_of: Callable[[Any, ExportOptions], Iterable[Vote]]) -> Read:
     )
 
 
-def _as_text(value: Any) -> str:
-    if isinstance(value, list | dict):
-        raise DamagedExport(f"expected a name, a number or a label, found {_shorten(value)}")
-    return text_of(value)
+# JSON, which may be larger than memory.
+
+BLANKS = re.compile(r"[ \t\n\r]*")
+# bytes that are read at once
+CHUNK = 2**20
+# a text that ends in the middle of a word or a number breaks off so near to its end
+NEAR = 16
 
 
-def join_labels(labels: list[Any]) -> Any:
-    """Return a single label as it is, several as one text in sorted order, and None if there is
-    none.
-    """
-    # a label that was chosen twice is one label
-    if len(labels) > 1:
-        return SEVERAL.join(sorted({_as_text(label) for label in labels}))
-    if labels and isinstance(labels[0], list | dict):
-        _as_text(labels[0])
-    return labels[0] if labels else None
+class Json:
+    """The values of a JSON text, one after the other, in the order in which they stand there."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._decoder = file, codecs.getincrementaldecoder("utf-8-sig")()
+        self._text, self._at = "", 0
+        self._scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed omits it
+
+    def next(self) -> str:
+        """Return the next mark, such as "[", without taking it; an empty text at the end."""
+        while True:
+            self._at = cast(re.Match[str], BLANKS.match(self._text, self._at)).end()
+            if self._at < len(self._text) or not self._read_on():
+                return self._text[self._at : self._at + 1]
+
+    def value(self) -> Any:
+        """Return the next value."""
+        self.next()
+        while True:
+            try:
+                value, end = self._scan(self._text, self._at)
+            except (StopIteration, ValueError, RecursionError) as error:
+                place = (
+                    error.value if isinstance(error, StopIteration) else getattr(error, "pos", 0)
+                )
+                is_cut = "Unterminated" in str(error) or place > len(self._text) - NEAR
+                if not is_cut or not self._read_on():
+                    raise _damage(is_cut, error) from None
+            else:
+                # a number at the end may go on
+                if end < len(self._text) or not self._read_on():
+                    self._at = end
+                    return value
+
+    def values(self) -> Iterator[Any]:
+        """Yield all values that follow each other, such as those of JSON Lines."""
+        while self.next():
+            yield self.value()
+
+    def parts(self) -> Iterator[Any]:
+        """Yield the key of each part of the next object, or its place in the next list. Whoever
+        iterates takes the value.
+        """
+        end, place = {"[": "]", "{": "}"}.get(self.next(), ""), 0
+        if not end:
+            raise _damage(not self.next(), "expected a list or an object")
+        self._at += 1
+        while (mark := self.next()) != end:
+            if place and mark != ",":
+                raise _damage(not mark, f"found {mark} where a comma was expected")
+            self._at += bool(place)
+            key = self.value() if end == "}" else place
+            if end == "}":
+                if self.next() != ":":
+                    raise _damage(not self.next(), "expected a colon after a key")
+                self._at += 1
+            yield key
+            place += 1
+        self._at += 1
+
+    def _read_on(self) -> bool:
+        """Read as much again as there is that cannot be parsed yet."""
+        rest = self._text[self._at :]
+        data = self._file.read(max(CHUNK, len(rest)))
+        try:
+            self._text, self._at = rest + self._decoder.decode(data, final=not data), 0
+        except UnicodeError as error:
+            raise _damage(False, error) from None
+        return bool(data)
 
 
-def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
-    """Return a field of a record, which must have this type. It may be absent or null only with a
-    default.
-    """
-    if not isinstance(record, dict):
-        raise DamagedExport(f"expected a JSON object, found {_shorten(record)}")
-    value = record.get(name)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, kind) or name not in record:
-        there = f"{_shorten(value)} for" if name in record else "no"
-        kinds = {list: "a list", dict: "an object", str: "a text", bool: "true or false"}
-        raise DamagedExport(f'found {there} "{name}", expected {kinds.get(kind, kind.__name__)}')
-    return value
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-# Records of JSON, which may be larger than memory.
-
-# bytes that ijson reads at once
-CHUNK = 2**18
+def _damage(is_cut: bool, error: object) -> DamagedExport:
+    return DamagedExport("the file is cut short" if is_cut else f"not valid JSON ({error})")
 
 
 def read_records(seen: Source) -> Iterator[Any]:
     """Yield the records of a JSON list or of JSON Lines. A single object is a list of one."""
     with open_export(seen) as file:
-        if seen.layout == "lines":
-            yield from json_lines(file)
-        else:
-            yield from json_items(file, "item" if seen.layout == "list" else "")
+        yield from json_records(file)
+
+
+def json_records(file: BinaryIO) -> Iterator[Any]:
+    """Yield the items of a JSON list, or the values of JSON Lines."""
+    found = Json(file)
+    if found.next() == "[":
+        for _ in found.parts():
+            yield found.value()
+    yield from found.values()
 
 
 def open_export(source: Source) -> BinaryIO:
@@ -255,36 +363,6 @@ def open_export(source: Source) -> BinaryIO:
     file = source.open_bytes()
     skip_bom(file)
     return file
-
-
-def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator[Any]:
-    """Yield the values at a path: "item" for those of a list, "" for whole objects, or their keys
-    and values.
-    """
-    import ijson
-
-    done, read = 0, ijson.kvitems if as_pairs else ijson.items
-    try:
-        for item in read(file, path, use_float=True, buf_size=CHUNK, multiple_values=not path):
-            done += 1
-            yield item
-    except (ijson.JSONError, ValueError) as error:
-        # without the drawing
-        reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
-        problem = "the file is cut short" + (
-            "" if "EOF" in reason else f", or is not valid JSON ({reason})"
-        )
-        raise DamagedExport(problem, record=done + 1) from None
-
-
-def json_lines(file: BinaryIO) -> Iterator[Any]:
-    """Yield one JSON value per line. Blank lines do not count."""
-    lines = (line for line in file if line.strip())
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DamagedExport(f"not valid JSON ({error})", record=number) from None
 
 
 # Zip archives.
@@ -297,13 +375,12 @@ ENCRYPTED = 1
 def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
     """Open an archive, which may be packed with zstd."""
     data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
+    damages = (zipfile.BadZipFile, zstd_zipfile.BadZipFile, zlib.error, EOFError)
     try:
         with zstd_zipfile.ZipFile(data) as archive:
             yield cast(zipfile.ZipFile, archive)
-    except (zipfile.BadZipFile, zstd_zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise DamagedExport(f"the zip archive is damaged ({error})") from None
-    except NotImplementedError as error:
-        # the version of the format, or a way of packing that does not exist
+    # the second: a version of the format, or a way of packing, that does not exist
+    except (*damages, NotImplementedError) as error:
         raise DamagedExport(f"the zip archive is damaged ({error})") from None
 
 
@@ -311,16 +388,14 @@ def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
     """Open a file of an archive, and add its name to errors."""
     if archive.getinfo(name).flag_bits & ENCRYPTED:
-        raise DamagedExport(
-            f"{name} is encrypted", "unpack the archive with its password, and give the files in it"
-        )
+        remedy = "unpack the archive with its password, and give the files in it"
+        raise DamagedExport(f"{name} is encrypted", remedy)
     try:
         with archive.open(name) as file:
             yield cast(BinaryIO, file)
     except DamagedExport as error:
-        raise DamagedExport(
-            f"in {name}, {error.problem}", *error.remedies, record=error.record
-        ) from None
+        problem = f"in {name}, {error.problem}"
+        raise DamagedExport(problem, *error.remedies, record=error.record) from None
 
 
 # Sheets: a row per assignment or respondent.
@@ -329,35 +404,33 @@ def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
 ROW = "finegold row"
 
 
-def read_sheet(seen: Source, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
-    """Read these columns as text, blank cells as null, and number the rows. They may omit so many
-    of the last cells.
-    """
+def read_columns(seen: Source, columns: Sequence[str], may_omit: int = 0) -> Iterator[pl.DataFrame]:
+    """Yield those of these columns that a table has. Rows may omit so many of the last cells."""
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
-    parts = batches(seen, scan_delimited(seen), wanted, may_omit)
-    table = pl.concat([pl.DataFrame(schema=dict.fromkeys(wanted, pl.String())), *parts])
-    if table.is_empty():
-        raise DamagedExport("it has a header but no rows")
-    without_blanks = pl.when(pl.all().str.strip_chars() != "").then(pl.all())
-    return table.with_columns(without_blanks).with_row_index(ROW, offset=1)
+    scan = scan_delimited(seen) if seen.is_delimited else pl.scan_parquet(seen.data, glob=False)
+    return batches(seen, scan, wanted, may_omit)
 
 
 def read_rows(seen: Source, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table, with those of the columns that it has."""
-    wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
-    scan = scan_delimited(seen) if seen.is_delimited else pl.scan_parquet(seen.data, glob=False)
-    for batch in batches(seen, scan, wanted):
-        yield from batch.iter_rows(named=True)
+    return (row for part in read_columns(seen, columns) for row in part.iter_rows(named=True))
 
 
-def task_column(seen: Source, task: str | None, usual: str, prefix: str) -> str:
+def read_sheet(seen: Source, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
+    """Return these columns as text, blank cells as null, with the number of each row."""
+    parts = list(read_columns(seen, columns, may_omit))
+    if not sum(map(len, parts)):
+        raise DamagedExport("it has a header but no rows")
+    without_blanks = pl.when(pl.all().str.strip_chars() != "").then(pl.all())
+    return pl.concat(parts).with_columns(without_blanks).with_row_index(ROW, offset=1)
+
+
+def task_column(seen: Source, task: str | None, usual: str, prefix: str = "") -> str:
     """Return the column of the tasks: the usual one, or the one that the user names, with or
     without its prefix.
     """
-    if task is None:
-        return usual
-    for name in (task, prefix + task):
-        if name in seen.columns:
+    for name in (usual,) if task is None else (task, prefix + task):
+        if task is None or name in seen.columns:
             return name
     names = dict.fromkeys([usual, *(name for name in seen.columns if name.startswith(prefix))])
     raise unknown_task(f'there is no column "{task}"', names)
@@ -387,37 +460,40 @@ def votes_of_questions(
     task: str,
     annotator: str,
     labels: Mapping[str, pl.Series],
-    golds: Mapping[str, pl.Series],
+    golds: Mapping[str, pl.Series] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the votes on each question. A question without answers is left out."""
     for question, label in labels.items():
         if label.null_count() < len(label):
-            gold = golds.get(question, pl.lit(None, pl.String))
+            gold = (golds or {}).get(question, pl.lit(None, pl.String))
             yield table.select(
                 task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold
             )
 
 
-def replace_cells(cells: pl.Series, pattern: str, label_of: Callable[[str], Any]) -> pl.Series:
-    """Put labels for cells that match a pattern, of which few differ. After a ValueError a cell
-    stays as it is.
+def replace_cells(cells: pl.Series, pattern: str, label_of: Callable[[str, int], Any]) -> pl.Series:
+    """Put labels for cells that match a pattern, given each and how often it occurs. After a
+    ValueError a cell stays as it is.
     """
-    distinct = cells.unique().drop_nulls()
     labels: dict[str, str | None] = {}
-    for cell in distinct.filter(distinct.str.contains(pattern)):
-        with suppress(ValueError):
-            label = label_of(cell)
-            labels[cell] = None if label is None else str(label)
+    for cell, number in cells.value_counts().iter_rows():
+        if cell is not None and re.search(pattern, cell):
+            with suppress(ValueError):
+                label = label_of(cell, number)
+                labels[cell] = None if label is None else str(label)
     return cells.replace(labels) if labels else cells
 
 
-def join_lists(cells: pl.Series) -> pl.Series:
+def join_lists(cells: pl.Series, options: ExportOptions) -> pl.Series:
     """Convert lists of several answers, such as ["a","b"], into one label."""
 
-    def joined(cell: str) -> Any:
+    def joined(cell: str, number: int) -> Any:
         answers = json.loads(cell)
-        if not all(isinstance(item, str | int | float) for item in answers):
-            raise ValueError(cell)
+        if not answers:
+            return options.nothing("answers in which nothing was chosen", number)
+        if all(isinstance(item, dict | list) for item in answers):
+            options.left_out["answers that are not labels, such as marks"] += number
+            return None
         return join_labels(answers)
 
-    return replace_cells(cells, r"^\[", joined)
+    return replace_cells(cells, r"^\s*\[.*\]\s*$", joined)

@@ -92,7 +92,7 @@ def _mt_bench(record: Any, options: ExportOptions, seen: Source | None) -> Itera
     """Scores of one model's answer, or the winner of two games, of which the second shows the
     second model first.
     """
-    question, turn = base.need_id(record, "question_id", "judgement with a "), record.get("turn")
+    question, turn = base.need_id(record, "question_id", ExportOptions()), record.get("turn")
     judge = record.get("judge")
     # beside it is the prompt, which varies
     judge = judge[0] if isinstance(judge, list) and judge else judge
@@ -130,7 +130,7 @@ def _judge_bench(record: Any, options: ExportOptions, seen: Source | None) -> It
     """Judgements of pairs of responses; the second sees them in the other order. The label is the
     truth.
     """
-    item = base.need_id(record, options.task or "pair_id", "pair with a ")
+    item = base.need_id(record, "pair_id", options)
     judgments = need(record, "judgments", list)
     about = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
     models = [

@@ -5,25 +5,15 @@ ones.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from finegold.errors import FinegoldWarning, leave_out
+from finegold.errors import leave_out
 from finegold.io.exports import base
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    by_record,
-    join_labels,
-    need,
-)
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, join_labels, need
 from finegold.io.source import Source
-from finegold.io.tables import batches, scan_delimited
 
 REMEDY = "export it again: on the project's page, Export, format JSON"
 SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
@@ -31,95 +21,66 @@ SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
 ANNOTATIONS = ("annotations", "completions")
 TAXONOMY = "taxonomy"
 # in the value of a result
-ANSWERS = {"choices", "rating", "number", "selected", TAXONOMY, "datetime"}
+ANSWERS = frozenset({"choices", "rating", "number", "selected", TAXONOMY, "datetime"})
 # what is written into a text area
 TEXT = "text"
 SOME_MODEL = "model"
-REGIONS = "marked regions"
 # the marks of JSON-MIN and CSV
 SHORT = {"id", "annotator", "annotation_id", "lead_time"}
 # columns of a CSV that are not answers
 ABOUT = SHORT | {"created_at", "updated_at", "agreement"}
 
 
-def fits(seen: Source) -> bool:
-    record = _as_task(seen.record)
-    is_task = "id" in record and isinstance(record.get("data"), dict)
-    is_full = is_task and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
-    is_short = (
-        seen.record.keys() >= SHORT
-        if seen.layout == "list"
-        else seen.is_delimited and set(seen.columns) >= SHORT
-    )
-    return is_full or is_short
-
-
-def _as_task(record: Any) -> Any:
-    """Return a task. In cloud storages, Label Studio writes a file per annotation, which holds its
-    task.
-    """
-    if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
-        return {**record["task"], "annotations": [record]}
-    return record
-
-
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    is_min = seen.layout == "list" and seen.record.keys() >= SHORT
-    if (first := seen.record.get(ANNOTATIONS[1])) and "completed_by" not in first[0]:
-        text = f"{seen.name} does not say who annotated, as Label Studio before 1.0 does not"
-        text = f"{text}; the completions of a task are taken as those of the annotators 1, 2, ..."
-        warnings.warn(text, FinegoldWarning, stacklevel=2)
+    is_min = seen.record.keys() >= SHORT
     if not seen.is_delimited and not is_min:
-        return by_record(lambda record, _: _votes(_as_task(record), options))(seen, options)
+        return base.by_record(lambda record, _: _votes(record, seen, options))(seen, options)
     if options.gold or options.include:
-        raise DamagedExport(
-            f"JSON-MIN and CSV hold no {'gold marks' if options.gold else 'predictions'}", REMEDY
-        )
-    return by_record(_votes_of_min)(seen, options) if is_min else _read_csv(seen, options)
+        what = "gold marks" if options.gold else "predictions"
+        raise DamagedExport(f"JSON-MIN and CSV hold no {what}", REMEDY)
+    return base.by_record(_votes_of_min)(seen, options) if is_min else _read_csv(seen, options)
 
 
 # The full export.
 
 
-def _votes(record: Any, options: ExportOptions) -> list[Vote]:
-    task = base.need_id(record, "id", "task with an ")
-    if options.task is not None:
-        task = base.chosen_task(
-            need(record, "data", dict), options.task, "the data of the task have no"
-        )
-    name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
+def _votes(record: Any, seen: Source, options: ExportOptions) -> list[Vote]:
+    # In cloud storages, Label Studio writes a file per annotation, which holds its task.
+    if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
+        record = {**record["task"], "annotations": [record]}
+    task = base.need_id(record, "id", options, "data")
+    name = ANNOTATIONS[0] if ANNOTATIONS[0] in record else ANNOTATIONS[1]
     votes = []
-    for number, annotation in enumerate(need(record, name, list), start=1):
-        nobody = number if name == ANNOTATIONS[1] and "completed_by" not in annotation else None
+    annotations = need(record, name if name in record else ANNOTATIONS[0], list)
+    for number, annotation in enumerate(annotations, start=1):
         results = need(annotation, "result", list, [])
-        annotator = annotation.get("completed_by", nobody)
+        annotator = annotation.get("completed_by")
         # people know the e-mail address better than the number
         if isinstance(annotator, dict):
             annotator = annotator.get("email") or annotator.get("id")
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             options.left_out["cancelled annotations"] += 1
-        elif annotator is None:
+            continue
+        if annotator is None:
+            annotator = _nobody(annotation, number, name, len(annotations), seen, options)
+        if annotator is None:
             options.left_out["annotations without an annotator"] += 1
-        else:
-            if (
-                not results
-                and (label := options.nothing("annotations without an answer")) is not None
-            ):
-                votes.append(Vote(task, annotator, label))
-            is_gold = annotation.get("ground_truth") is True
-            answers = _answers(results, options)
-            votes += [
-                Vote(task, annotator, label, question, label if is_gold else None)
-                for question, label in answers
-            ]
+            continue
+        if not results:
+            label = options.nothing("annotations without an answer")
+            votes += [] if label is None else [Vote(task, annotator, label)]
+        is_gold = annotation.get("ground_truth") is True
+        votes += [
+            Vote(task, annotator, label, question, label if is_gold else None)
+            for question, label in _answers(results, options)
+        ]
     for prediction in need(record, "predictions", list, []):
         if "predictions" not in options.include:
             options.left_out["predictions of models"] += 1
             continue
         if not isinstance(prediction, dict):
-            raise DamagedExport(
-                "of predictions there are only the numbers", leave_out("include"), SNAPSHOT
-            )
+            problem = "of predictions there are only the numbers"
+            raise DamagedExport(problem, leave_out("include"), SNAPSHOT)
         answers = _answers(need(prediction, "result", list, []), options)
         model = prediction.get("model_version") or SOME_MODEL
         votes += [Vote(task, model, label, question) for question, label in answers]
@@ -128,26 +89,50 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     return votes or [Vote(task)]
 
 
+def _nobody(
+    annotation: Any,
+    number: int,
+    name: str,
+    n_annotations: int,
+    seen: Source,
+    options: ExportOptions,
+) -> Any:
+    """Return who made an annotation that does not say so: the person whose file it is, or its place
+    among the completions of an old version.
+    """
+    if n_annotations == 1 and (annotator := options.annotator_of_file(seen)) is not None:
+        return annotator
+    if name == ANNOTATIONS[0] or "completed_by" in annotation:
+        return None
+    options.warn_once(
+        f"{seen.name} does not say who annotated, as Label Studio before 1.0 does not; the"
+        " completions of a task are taken as those of the annotators 1, 2, ..."
+    )
+    return number
+
+
 def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
     """Yield each question that is answered for the whole task, with the answer."""
     for result in results:
-        question = need(result, "from_name", str, "")
-        value = need(result, "value", dict, {})
+        question, value = need(result, "from_name", str, ""), need(result, "value", dict, {})
         label = answer_of(value, wants_text=question == options.question)
         if label is not None:
             yield question, label
         elif question:
             # what has no name relates regions to each other
-            options.left_out["free texts" if set(value) == {TEXT} else REGIONS] += 1
+            is_text = "start" in value and "end" in value and TEXT in value
+            what = base.SPANS if is_text else "marked regions"
+            options.left_out["free texts" if value.keys() == {TEXT} else what] += 1
 
 
 def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
     """Return the label of a value such as {"choices": ["pos"]}, or None for regions and free text."""
-    keys = [key for key in value if key in ANSWERS or (key == TEXT and wants_text)]
-    if len(keys) != 1 or len(value) > 1:
+    if len(value) != 1:
         return None
-    answer = value[keys[0]]
-    if keys[0] == TAXONOMY:
+    [(key, answer)] = value.items()
+    if key not in ANSWERS and not (key == TEXT and wants_text):
+        return None
+    if key == TAXONOMY:
         answer = ["/".join(map(str, path)) for path in answer]
     return join_labels(answer) if isinstance(answer, list) else answer
 
@@ -156,14 +141,12 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
 
 
 def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    if not isinstance(record, dict) or record.get("id") is None:
-        raise DamagedExport('found no annotation with the "id" of its task')
-    task = base.chosen_task(record, options.task or "id", "there is no")
+    task = base.need_id(record, "id", options)
     names = list(record)
     end = names.index("annotator") if "annotator" in record else len(names)
-    questions = (
-        [options.question] if options.question in record else names[names.index("id") + 1 : end]
-    )
+    questions = names[names.index("id") + 1 : end] if "id" in record else []
+    if options.question in record:
+        questions = [options.question]
     for question in questions:
         yield Vote(task, record.get("annotator"), _short_label(record[question], options), question)
     if not questions:
@@ -171,31 +154,26 @@ def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
 
 
 def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    task = options.task or "id"
-    if task not in seen.columns:
-        raise base.unknown_task(f'there is no column "{task}"', seen.columns)
-    scan = scan_delimited(seen)
+    task = base.task_column(seen, options.task, "id")
+    questions = others = [column for column in seen.columns if column not in ABOUT | {task}]
     if options.question in seen.columns:
         questions = [str(options.question)]
     else:
         # Every annotation of a task repeats its data, so what differs is an answer. Hashes are
         # enough, and small.
-        others = [column for column in seen.columns if column not in ABOUT | {task}]
         hashed = pl.col(others).fill_null("").hash()
-        spread = scan.group_by("id").agg(hashed.min() != hashed.max()).select(pl.col(others).any())
-        differs = spread.collect(engine="streaming").row(0, named=True)
-        questions = [column for column in others if differs[column]] or others
-    for batch in batches(seen, scan, list(dict.fromkeys([task, "annotator", *questions]))):
-        for question in questions:
-            # Answers that are not plain text stand there as JSON.
-            label = base.replace_cells(
-                batch.get_column(question),
-                r"^[\[{]",
-                lambda cell: _short_label(json.loads(cell), options),
+        parts = [part.select("id", hashed) for part in base.read_columns(seen, ["id", *others])]
+        spread = pl.concat(parts).group_by("id").agg(pl.col(others).n_unique() > 1)
+        questions = [column for column in others if spread[column].any()] or others
+    for part in base.read_columns(seen, [task, "annotator", *questions]):
+        # Answers that are not plain text stand there as JSON.
+        labels = {
+            question: base.replace_cells(
+                part[question], r"^[\[{]", lambda cell, _: _short_label(json.loads(cell), options)
             )
-            yield batch.select(
-                task=task, annotator="annotator", label=label, question=pl.lit(question)
-            )
+            for question in questions
+        }
+        yield from base.votes_of_questions(part, task, "annotator", labels)
 
 
 def _short_label(value: Any, options: ExportOptions) -> Any:
@@ -206,7 +184,7 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
     answers = [answer_of(item) if isinstance(item, dict) else item for item in values]
     known = [answer for answer in answers if answer is not None]
     if len(known) < len(answers):
-        options.left_out[REGIONS] += 1
+        options.left_out["marked regions"] += 1
     return join_labels(known)
 
 
@@ -214,9 +192,9 @@ EXPORT = Export(
     "label-studio",
     "Label Studio",
     REMEDY,
-    fits,
+    None,
     read,
-    include=("predictions",),
+    ("predictions",),
     takes_task=True,
     has_gold=True,
 )

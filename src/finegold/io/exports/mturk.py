@@ -26,24 +26,12 @@ STATUS, REJECT = "AssignmentStatus", "Reject"
 DECISIONS = ("Approve", REJECT)
 # of forms that are not known beforehand: all answers as JSON
 ALL_ANSWERS = "Answer.taskAnswers"
-MARKS = {"HITId", "WorkerId", "AssignmentId"}
 # a group of buttons whose names have nothing in common
 NAMELESS = "choice"
 
 
-def fits(seen: Source) -> bool:
-    is_batch = STATUS in seen.columns or any(name.startswith(ANSWER) for name in seen.columns)
-    return seen.is_delimited and set(seen.columns) >= MARKS and is_batch
-
-
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    # several in one HIT: for the task url Input.url1, Input.url2, ..., by their numbers
-    items: dict[str, str] = {}
-    if options.task is not None and not {options.task, INPUT + options.task} & {*seen.columns}:
-        with_number = re.compile(
-            re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)"
-        )
-        items = {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
+    items = _items(seen, options.task)
     task = "HITId" if items else base.task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
@@ -56,40 +44,47 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
     table = base.drop_rows(table, marks, "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
-    if not items:
-        yield from base.votes_of_questions(table, task, "WorkerId", labels, {})
-        return
-    common = dict(labels)
     # Answer.mood1 is what Answer.mood says about the first item
     for number, column in items.items():
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
-        mine = {end.sub("", name): common.pop(name) for name in labels if end.search(name)}
-        yield from base.votes_of_questions(table, column, "WorkerId", mine, {})
-    if common:
-        n_answers = sum(len(label.drop_nulls()) for label in common.values())
+        mine = {end.sub("", name): labels.pop(name) for name in list(labels) if end.search(name)}
+        yield from base.votes_of_questions(table, column, "WorkerId", mine)
+    if not items:
+        yield from base.votes_of_questions(table, task, "WorkerId", labels)
+    elif labels:
+        n_answers = sum(len(label.drop_nulls()) for label in labels.values())
         options.left_out["answers that are about a whole HIT"] += n_answers
+
+
+def _items(seen: Source, task: str | None) -> dict[str, str]:
+    """Return the columns of several items in one HIT, by their numbers: Input.url1, Input.url2, ...
+    for the task url.
+    """
+    if task is None or {task, INPUT + task} & {*seen.columns}:
+        return {}
+    with_number = re.compile(re.escape(INPUT + task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+    return {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
 
 
 def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return a column per answer, named without "Answer."."""
-    plain = table.select(
-        pl.col(name).alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS
-    )
+    plain = [
+        table[name].alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS
+    ]
     if ALL_ANSWERS not in columns:
-        return plain
+        return pl.DataFrame(plain)
     forms = []
     for row, cell in table.select(ROW, ALL_ANSWERS).iter_rows():
         try:
             form = json.loads(cell or "[]")
         except ValueError as error:
-            raise DamagedExport(
-                f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row
-            ) from None
+            problem = f"the answers in {ALL_ANSWERS} are not JSON ({error})"
+            raise DamagedExport(problem, record=row) from None
         form = form[0] if isinstance(form, list) and form else form
         forms.append(dict(_flat("", form)) if isinstance(form, dict) else {})
     names = dict.fromkeys(name for form in forms for name in form)
-    more = {name: pl.Series([form.get(name) for form in forms], dtype=pl.String) for name in names}
-    return plain.with_columns(**more) if plain.width else pl.DataFrame(more)
+    more = [pl.Series(name, [form.get(name) for form in forms], pl.String) for name in names]
+    return pl.DataFrame(plain).with_columns(more) if plain else pl.DataFrame(more)
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -108,19 +103,17 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Series]:
     """Return the label of each assignment for each question."""
-    is_option = {}
-    for cells in answers:
-        said = cells.drop_nulls().str.to_lowercase()
-        is_option[cells.name] = (
-            "." in cells.name and len(said) > 0 and bool(said.is_in(["true", "false"]).all())
-        )
-    options = [name for name in answers.columns if is_option[name]]
+    said = answers.select(pl.all().str.to_lowercase())
+    options = [
+        name
+        for name in answers.columns
+        if "." in name and said[name].is_in(["true", "false"]).all() and said[name].count()
+    ]
     multi = False if chosen.question in options else chosen.multi
-    labels = _options(answers.select(pl.col(options).str.to_lowercase()), multi)
-    for cells in answers:
-        if not is_option[cells.name]:
-            short = cells.name.removesuffix(".label").removesuffix(".labels")
-            labels[cells.name if short in labels else short] = base.join_lists(cells)
+    labels = _options(said.select(options), multi)
+    for cells in answers.drop(options):
+        short = cells.name.removesuffix(".label").removesuffix(".labels")
+        labels[cells.name if short in labels else short] = base.join_lists(cells, chosen)
     return labels
 
 
@@ -133,53 +126,54 @@ def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:
     whose answer is the set of those that are ticked; if they are sets, all boxes with names of
     their own are one question, too.
     """
-    by_name: dict[str, list[str]] = {}
+    by_name: dict[str, dict[str, str]] = {}
     for box in boxes.columns:
-        by_name.setdefault(box.rpartition(".")[0], []).append(box)
-    alone = [group[0] for group in by_name.values() if len(group) == 1]
-    # the name of a question, its boxes, and the label that each stands for
-    groups = [
-        (name, {box: box.rpartition(".")[2] for box in group}, False)
-        for name, group in by_name.items()
-        if len(group) > 1
-    ]
+        name, _, value = box.rpartition(".")
+        by_name.setdefault(name, {})[box] = value
+    labels: dict[str, pl.Series] = {}
+    alone = [box for group in by_name.values() if len(group) == 1 for box in group]
     if len(alone) > 1:
         start = os.path.commonprefix([box.rpartition(".")[0] for box in alone])  # noqa: RUF071 (names, not paths)
         # The value of a button if it differs from the others (not "on" or "selected"), or else its
         # name.
         part = 2 if len({box.rpartition(".")[2] for box in alone}) == len(alone) else 0
         label_of = {box: box.rpartition(".")[part] for box in alone}
-        groups.insert(0, (start.rstrip("_-.0123456789 ") or NAMELESS, label_of, True))
-    labels: dict[str, pl.Series] = {}
-    for name, label_of, are_alone in groups:
-        ticks = boxes.select(
-            pl.sum_horizontal((pl.col(list(label_of)) == "true").fill_null(False))
-        ).to_series()
-        if ((ticks == 1) if are_alone else (ticks <= 1)).all():
-            chosen = [
-                pl.when(pl.col(box) == "true").then(pl.lit(label))
-                for box, label in label_of.items()
-            ]
-            labels[name] = boxes.select(pl.coalesce(chosen)).to_series()
-        elif multi or (multi is None and not are_alone):
-            cells: list[str | None] = []
-            for row in boxes.select(list(label_of)).iter_rows():
-                ticked = [
-                    label
-                    for label, cell in zip(label_of.values(), row, strict=True)
-                    if cell == "true"
-                ]
-                # null where no box has an answer
-                cells.append(as_cell(ticked) if any(row) else None)
-            labels[name] = pl.Series(cells, dtype=pl.String)
-        elif not are_alone:
-            labels.update({box: boxes[box] for box in label_of})
-        if are_alone and name in labels:
+        if (chosen := _one_question(boxes, label_of, bool(multi), exactly=True)) is not None:
+            labels[start.rstrip("_-.0123456789 ") or NAMELESS] = chosen
             alone = []
+    for name, label_of in by_name.items():
+        if len(label_of) > 1:
+            chosen = _one_question(boxes, label_of, multi is not False)
+            labels |= {box: boxes[box] for box in label_of} if chosen is None else {name: chosen}
     return labels | {box.rpartition(".")[0]: boxes[box] for box in alone}
+
+
+def _one_question(
+    boxes: pl.DataFrame, label_of: dict[str, str], may_be_sets: bool, exactly: bool = False
+) -> pl.Series | None:
+    """Return the label, or the set, that each assignment ticked; None if the boxes are not one
+    question.
+    """
+    own = boxes.select(list(label_of))
+    is_ticked = own.select((pl.all() == "true").fill_null(False))
+    ticks = is_ticked.select(pl.sum_horizontal(pl.all())).to_series()
+    if ((ticks == 1) if exactly else (ticks <= 1)).all():
+        chosen = [pl.when(pl.col(box)).then(pl.lit(label)) for box, label in label_of.items()]
+        return is_ticked.select(pl.coalesce(chosen)).to_series()
+    if not may_be_sets:
+        return None
+    names = list(label_of.values())
+    # null where no box has an answer
+    cells = [
+        as_cell([name for name, cell in zip(names, row, strict=True) if cell == "true"])
+        if any(row)
+        else None
+        for row in own.iter_rows()
+    ]
+    return pl.Series(cells, dtype=pl.String)
 
 
 REMEDY = "download it again: Manage, Results, Review Results of the batch, Download CSV"
 EXPORT = Export(
-    "mturk", "Amazon Mechanical Turk", REMEDY, fits, read, include=("rejected",), takes_task=True
+    "mturk", "Amazon Mechanical Turk", REMEDY, None, read, include=("rejected",), takes_task=True
 )

@@ -1,20 +1,30 @@
-"""JSON in which every task holds its votes: an object keyed by task, or rows with a field of votes."""
+"""JSON in which every task holds its votes: rows with a field of votes, or an object keyed by task
+or by annotator. The votes may stand one level deeper, with each sentence of a record.
+"""
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import polars as pl
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, leave_out, use
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, Role, bare_name, candidates, find_column
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
+from finegold.io.columns import (
+    ANNOTATOR,
+    LABEL,
+    TASK,
+    Role,
+    bare_name,
+    candidates,
+    find_column,
+    list_names,
+)
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
@@ -33,106 +43,147 @@ PEOPLE = re.compile(
     r"(ann|" + "|".join(sorted(ANNOTATOR.words, key=len, reverse=True)) + r")[ _.-]?\w*",
     re.IGNORECASE,
 )
-ROW_ID = Role("task", "task", TASK.words | {"id", "uid", "index", "key", "pairid"})
-# what is noted while reading
-ROWS, BY_POSITION, NUMBERED = "rows", "by position", "numbered"
+ROW_ID = Role("task", "task", TASK.words | {"id", "uid", "index", "key", "pairid", "hash"})
 # votes of an annotator who should have some label in common with others
 MANY = 3
-# tasks that tell whether a file holds votes
+# tasks that tell whether a file holds votes, and whether its keys are annotators
 SAMPLE = 200
+# as many times more tasks than annotators as show that the keys are annotators
+MANY_TASKS = 3
 NAME_TASK = use(task=Placeholder("NAME"), text="for the field of the tasks")
 
-# an annotator, or None where only the position tells, and a label
-Pair = tuple[Any, Any]
+# the id of a row is None
+Task = tuple[Any, Any]
 
 
 def fits(seen: Source) -> bool:
-    if seen.format not in ("json", "jsonl") or not seen.record:
+    record = seen.record
+    if seen.format not in ("json", "jsonl") or not record:
         return False
-    roles = [role for role in (ANNOTATOR, LABEL) if candidates(seen.record, role)]
-    is_inner = all(isinstance(value, dict | list | None) for value in seen.record.values())
-    if not (
-        len(roles) < 2
-        if _is_record(seen.record)
-        else is_inner and seen.layout != "list" and not roles
-    ):
+    roles = [role for role in (ANNOTATOR, LABEL) if candidates(record, role)]
+    are_inner = all(isinstance(value, dict | list | None) for value in record.values())
+    is_keyed = seen.layout != "list" and are_inner and not roles
+    if len(roles) > 1 or (_parts_of(record) is None and not is_keyed):
         return False
     with suppress(DamagedExport):
-        tasks = [value for _, value in islice(_tasks(seen), SAMPLE) if value not in (None, {}, [])]
-        are_rows = all(isinstance(task, dict) and list(task)[:2] == ["0", "1"] for task in tasks)
-        if are_rows and len(tasks) > 1 and not all(str(key).isdigit() for key in seen.record):
-            # columns, as pandas writes them: the keys are numbers of rows
-            return False
-        if not any(map(_is_record, tasks)):
-            return _are_votes(tasks)
-        # some field holds votes in every record that has it
-        if all(isinstance(task, dict) for task in tasks):
-            held = [_vote_fields(task) for task in tasks]
-            fields = dict.fromkeys(field for votes_of in held for field in votes_of)
-            return any(
-                _are_votes([votes_of[name] for votes_of in held if name in votes_of], name)
-                for name in fields
-            )
+        tasks = list(islice(_tasks(seen, []), SAMPLE))
+        held: dict[str, list[Any]] = defaultdict(list)
+        for _, task in tasks:
+            if _parts_of(task) is None:
+                held[""] += [task] if task else []
+                continue
+            for _, part in _parts_of(task) or ():
+                for name, votes in _vote_fields(part).items():
+                    held[name].append(votes)
+        return any(_are_votes(votes, name) for name, votes in held.items())
     return False
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    # the rows, and what was assumed while reading
-    notes: Counter[str] = Counter()
-    tasks = base.with_numbers(_tasks(seen), lambda task: _votes(task[0], task[1], options, notes))
+    numbers = Counter[str]()
+    turned: list[str] = []
+    tasks = base.with_numbers(
+        _tasks(seen, turned), lambda task: _votes(task[0], task[1], seen, options, numbers)
+    )
     yield from base.in_batches(tasks)
-    if notes[BY_POSITION]:
-        text = (
-            f"{seen.name} has labels with no annotators; these are named 1, 2, ... by their"
-            " position"
-        )
-        warnings.warn(text, FinegoldWarning, stacklevel=2)
-    if notes[NUMBERED]:
-        text = f"the rows of {seen.name} have no id; they are numbered from 0"
-        warnings.warn(FinegoldWarning(text, [NAME_TASK]), stacklevel=2)
+    if turned:
+        wrong = Remedy(text="if they are tasks, write rows with a task, an annotator and a label")
+        names = list_names(turned, 3)
+        options.warn_once(f"the keys of {seen.name} are taken as annotators: {names}", wrong)
 
 
-def _tasks(seen: Source) -> Iterator[tuple[Any, Any]]:
-    """Yield the id and the content of every task. The id of a row is None. The object may be larger
-    than memory.
+def _tasks(seen: Source, turned: list[str]) -> Iterator[Task]:
+    """Yield the id and the content of every task. An object may be larger than memory, but for one
+    whose keys are annotators; these are then noted.
     """
-    if seen.layout == "list" or _is_record(seen.record):
+    if seen.layout == "list" or _parts_of(seen.record) is not None:
         yield from ((None, record) for record in base.read_records(seen))
-    else:
-        with base.open_export(seen) as file:
-            yield from base.json_items(file, "", as_pairs=True)
+        return
+    with base.open_export(seen) as file:
+        pairs = _pairs_in(base.Json(file))
+        first = list(islice(pairs, SAMPLE))
+        if not _are_annotators(first):
+            yield from chain(first, pairs)
+            return
+        by_task: dict[str, dict[str, Any]] = defaultdict(dict)
+        for annotator, labels in chain(first, pairs):
+            for task, label in labels.items():
+                by_task[task][annotator] = label
+        turned += [annotator for annotator, _ in first]
+        yield from by_task.items()
 
 
-def _votes(key: Any, value: Any, options: ExportOptions, notes: Counter[str]) -> Iterator[Vote]:
-    if key is None or _is_record(value):
+def _pairs_in(content: base.Json) -> Iterator[Task]:
+    while content.next():
+        for key in content.parts():
+            yield key, content.value()
+
+
+def _are_annotators(pairs: Sequence[Task]) -> bool:
+    """Return whether the keys of an object are annotators, and the keys within are tasks."""
+    inner = {key for _, value in pairs if isinstance(value, dict) for key in value}
+    values = [value for _, value in pairs]
+    if not inner or not all(
+        isinstance(value, dict) and not any(isinstance(v, dict) for v in value.values())
+        for value in values
+    ):
+        return False
+    outside = all(PEOPLE.fullmatch(str(key)) for key, _ in pairs)
+    inside = all(map(PEOPLE.fullmatch, inner))
+    if outside != inside:
+        return outside
+    return len(pairs) > 1 and len(inner) >= MANY_TASKS * len(pairs)
+
+
+def _votes(
+    key: Any, value: Any, seen: Source, options: ExportOptions, numbers: Counter[str]
+) -> Iterator[Vote]:
+    """Yield the votes on a task, or on the parts of it that hold them, such as its sentences."""
+    parts = _parts_of(value)
+    if key is None or parts is not None:
         if not isinstance(value, dict):
             raise DamagedExport(f"expected a JSON object, found {value!r:.40}")
-        notes[ROWS] += 1
-        task = key
-        if key is None or options.task is not None:
-            try:
-                field = find_column(list(value), ROW_ID, options.task)
-            except InputError as error:
-                raise DamagedExport(error.problem, NAME_TASK) from None
-            if field is None and options.has_many_files:
-                raise DamagedExport("the row has no id", NAME_TASK)
-            notes[NUMBERED] += field is None
-            # as rows of tables and matrices are numbered
-            task = notes[ROWS] - 1 if field is None else value[field]
-        votes_of = _vote_fields(value)
+        task = _id_of(value, key, seen, options, numbers)
+        held: Sequence[tuple[Any, Any]] = parts or [("", {})]
     else:
         if options.task is not None:
             raise DamagedExport("the keys of the object name the tasks", leave_out("task"))
         if not isinstance(value, dict | list | None):
             raise DamagedExport(f'"{key}" holds {value!r:.40}, expected votes')
-        task, votes_of = key, {"": value} if value else {}
-    if not votes_of:
-        yield Vote(task)
-    for question, votes in votes_of.items():
-        for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
-            if annotator is None:
-                notes[BY_POSITION], annotator = 1, str(number)
-            yield Vote(task, annotator, label, question)
+        task, held = key, [("", value)]
+    for place, part in held:
+        name = f"{text_of(task)}/{place}" if place != "" else task
+        votes_of = _vote_fields(part) if _is_record(part) else {"": part} if part else {}
+        if not votes_of:
+            yield Vote(name)
+        for question, votes in votes_of.items():
+            for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
+                if annotator is None:
+                    options.warn_once(
+                        f"{seen.name} has labels with no annotators; these are named 1, 2, ... by"
+                        " their position"
+                    )
+                    annotator = str(number)
+                yield Vote(name, annotator, label, question)
+
+
+def _id_of(
+    record: dict[str, Any], key: Any, seen: Source, options: ExportOptions, numbers: Counter[str]
+) -> Any:
+    numbers["rows"] += 1
+    if key is not None and options.task is None:
+        return key
+    try:
+        field = find_column(list(record), ROW_ID, options.task)
+    except InputError as error:
+        raise DamagedExport(error.problem, NAME_TASK) from None
+    if field is not None:
+        return record[field]
+    if options.has_many_files:
+        raise DamagedExport("the row has no id", NAME_TASK)
+    options.warn_once(f"the rows of {seen.name} have no id; they are numbered from 0", NAME_TASK)
+    # as rows of tables and matrices are numbered
+    return numbers["rows"] - 1
 
 
 # What holds votes.
@@ -149,6 +200,28 @@ def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and any(map(_is_field, value))
 
 
+def _parts_of(value: Any) -> list[tuple[Any, dict[str, Any]]] | None:
+    """Return what holds the votes of a record, with its place: the record, or its sentences; None
+    if this is no record.
+    """
+    if not isinstance(value, dict) or _is_record(value):
+        return [("", value)] if isinstance(value, dict) else None
+    for name, parts in value.items():
+        if isinstance(parts, list) and parts and all(isinstance(part, dict) for part in parts):
+            if all(map(_is_record, parts)):
+                return [(_place_of(part, number), part) for number, part in enumerate(parts, 1)]
+            # an object of annotators for each sentence
+            are_people = all(PEOPLE.fullmatch(key) for part in parts for key in part)
+            if are_people and bare_name(name).endswith(tuple(FIELDS)):
+                return [(number, {"votes": part}) for number, part in enumerate(parts, 1)]
+    return None
+
+
+def _place_of(part: dict[str, Any], number: int) -> Any:
+    names = candidates(part, ROW_ID)
+    return part[names[0]] if len(names) == 1 and part[names[0]] is not None else number
+
+
 def _vote_fields(record: dict[str, Any]) -> dict[str, Any]:
     """Return the votes in each field with some, paired with annotators if a field lists them, as
     "ann,bob" may.
@@ -157,41 +230,33 @@ def _vote_fields(record: dict[str, Any]) -> dict[str, Any]:
     def parts(value: Any) -> Any:
         return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
-    listed = (
-        value
-        for name, value in record.items()
-        if bare_name(name) in ANNOTATORS and isinstance(value, str | list)
-    )
-    annotators = parts(next(listed, None))
+    listed = [name for name in record if bare_name(name) in ANNOTATORS]
+    annotators = parts(record[listed[0]]) if listed else None
+    annotators = annotators if isinstance(annotators, list) else None
     fields = {}
     for name, value in record.items():
         is_text = annotators is not None and isinstance(value, str) and value.strip()
         if not _is_field(name) or not (is_text or (isinstance(value, list | dict) and value)):
             continue
         votes = fields[name] = parts(value)
-        if (
-            isinstance(votes, list)
-            and annotators is not None
-            and not any(isinstance(vote, dict) for vote in votes)
-        ):
+        are_labels = isinstance(votes, list) and not any(isinstance(vote, dict) for vote in votes)
+        if are_labels and annotators is not None:
             if len(annotators) != len(votes):
-                raise DamagedExport(
-                    f"found {len(votes):,} labels but {len(annotators):,} annotators"
-                )
+                problem = f"found {len(votes):,} labels but {len(annotators):,} annotators"
+                raise DamagedExport(problem)
             fields[name] = list(zip(annotators, votes, strict=True))
     return fields
 
 
-def _pairs_of(votes: Any) -> Iterator[Pair]:
-    """Yield every vote as an annotator and a label."""
+def _pairs_of(votes: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every vote as an annotator, or None where only the position tells, and a label."""
     for vote in votes.items() if isinstance(votes, dict) else votes:
         if isinstance(vote, dict):
             labels, annotators = candidates(vote, LABEL), candidates(vote, ANNOTATOR)
             if len(labels) != 1 or len(annotators) > 1:
                 what = "no label" if not labels else "several fields for one vote"
-                raise DamagedExport(
-                    f"found {what} in an object with the fields {', '.join(vote) or '(none)'}"
-                )
+                fields = ", ".join(vote) or "(none)"
+                raise DamagedExport(f"found {what} in an object with the fields {fields}")
             annotator, label = vote[annotators[0]] if annotators else None, vote[labels[0]]
         else:
             annotator, label = vote if isinstance(vote, tuple) else (None, vote)
@@ -208,35 +273,17 @@ def _are_votes(values: Sequence[Any], field: str = "") -> bool:
         return False
     try:
         pairs = [list(_pairs_of(value)) for value in values]
-    except DamagedExport:
+    except (DamagedExport, *base.MISUSED):
         return False
     labels = [label for task in pairs for _, label in task if label is not None]
-    if not labels or not all(
-        isinstance(v, str | int) or (isinstance(v, float) and v.is_integer()) for v in labels
-    ):
+    are_labels = all(
+        isinstance(label, str | int) or (isinstance(label, float) and label.is_integer())
+        for label in labels
+    )
+    if not labels or not are_labels:
         return False
     if isinstance(values[0], dict):
-        # Tell annotators from fields of a record, which have values of their own, and from classes
-        # with counts.
-        labels_of: dict[str, list[str]] = defaultdict(list)
-        for task in values:
-            for annotator, label in task.items():
-                labels_of[annotator].append(text_of(label))
-        are_numbers = all(
-            isinstance(label, int | float | None) for task in values for label in task.values()
-        )
-        is_dense = len({frozenset(task) for task in values}) == 1
-        are_people = all(
-            PEOPLE.fullmatch(key) or (key.isdecimal() and not is_dense) for key in labels_of
-        )
-        if len(set(map(text_of, labels))) == len(labels) or (are_numbers and not are_people):
-            return False
-        sets = {annotator: set(labels) for annotator, labels in labels_of.items()}
-        return len(sets) == 1 or not any(
-            len(labels) >= MANY
-            and not any(sets[key] & others for other, others in sets.items() if other != key)
-            for key, labels in labels_of.items()
-        )
+        return _are_by_annotator(pairs)
     if bare_name(field) in ONE_EACH and _repeats([pair for task in pairs for pair in task]):
         return True
     return all(annotator is not None for task in pairs for annotator, _ in task) or any(
@@ -244,7 +291,31 @@ def _are_votes(values: Sequence[Any], field: str = "") -> bool:
     )
 
 
-def _repeats(pairs: list[Pair]) -> bool:
+def _are_by_annotator(pairs: list[list[tuple[Any, Any]]]) -> bool:
+    """Tell annotators from fields of a record, which have values of their own, and from classes with
+    counts.
+    """
+    labels_of: dict[str, list[str]] = defaultdict(list)
+    for annotator, label in chain.from_iterable(pairs):
+        labels_of[annotator].append(text_of(label))
+    labels = [label for _, label in chain.from_iterable(pairs)]
+    are_numbers = all(isinstance(label, int | float | None) for label in labels)
+    is_dense = len({frozenset(annotator for annotator, _ in task) for task in pairs}) == 1
+    are_people = all(
+        PEOPLE.fullmatch(key) or (key.isdecimal() and not is_dense) for key in labels_of
+    )
+    if not _repeats(list(chain.from_iterable(pairs))) or (are_numbers and not are_people):
+        return False
+    sets = {annotator: set(said) for annotator, said in labels_of.items()}
+    # in how many annotators' votes each label occurs
+    shared = Counter(label for said in sets.values() for label in said)
+    return len(sets) == 1 or not any(
+        len(said) >= MANY and all(shared[label] == 1 for label in sets[annotator])
+        for annotator, said in labels_of.items()
+    )
+
+
+def _repeats(pairs: list[tuple[Any, Any]]) -> bool:
     """Return whether a label occurs twice: in a list of votes, but never in a set of labels that
     apply.
     """

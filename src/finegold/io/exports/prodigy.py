@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    by_record,
-    join_labels,
-    need,
-    need_id,
-)
+import polars as pl
+
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
 from finegold.io.source import Source
 
 REMEDY = "export it again: prodigy db-out DATASET > FILE.jsonl"
@@ -25,29 +19,29 @@ ANNOTATOR = ("_annotator_id", "_session_id")
 SESSION = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def fits(seen: Source) -> bool:
-    return {"_input_hash", "answer"} <= seen.record.keys()
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    return base.by_record(lambda record, _: _votes(record, seen, options))(seen, options)
 
 
-def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
+def _votes(record: Any, seen: Source, options: ExportOptions) -> list[Vote]:
     answer = need(record, "answer", str)
-    task = need_id(record, options.task or "_input_hash")
+    task = base.need_id(record, "_input_hash", options)
     if answer == "ignore":
         options.left_out["ignored answers"] += 1
         return [Vote(task)]
-    annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
+    named = (record[name] for name in ANNOTATOR if record.get(name) is not None)
+    annotator = next(named, None) or options.annotator_of_file(seen)
     if annotator is None:
-        raise DamagedExport(
-            "found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id"
-        )
+        remedy = "write it with Prodigy 1.8 or later, which keeps _session_id"
+        raise DamagedExport("found no annotator", remedy, "give a folder with a file per annotator")
     if "accept" in record or "options" in record:
         # Somebody who rejects a choice says that no option fits, or that the task is bad.
         if answer != "reject" or "rejected" in options.include:
-            return [Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")]
+            return [Vote(task, annotator, base.join_labels(need(record, "accept", list, [])), "")]
         options.left_out["rejected choices"] += 1
         return [Vote(task)]
     if str(record.get("_view_id", "")).endswith("_manual"):
-        options.left_out["marked regions"] += 1
+        options.left_out["marked regions" if "image" in record else base.SPANS] += 1
         return [Vote(task)]
     # Accept or reject: the answer to the question whether the label fits, where there is one.
     return [Vote(task, annotator, answer, str(record.get("label") or ""))]
@@ -67,8 +61,8 @@ EXPORT = Export(
     "prodigy",
     "Prodigy",
     REMEDY,
-    fits,
-    by_record(_votes),
+    None,
+    read,
     ("rejected",),
     takes_task=True,
     shorten=without_dataset,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
@@ -43,109 +43,83 @@ NO_LABEL = re.compile(
     re.IGNORECASE,
 )
 QUESTION = re.compile(r"^(?:(\d+)_)?QID\d+")
-PREVIEWS = [
-    "1",
-    "2",
-    "9",
-    "17",
-    "Survey Preview",
-    "Survey Test",
-    "Spam Preview",
-    "Offline Survey Preview",
-]
-SPAM = ["8", "Spam", "Possible Spam"]
+_PREVIEWS = "1,2,9,17,Survey Preview,Survey Test,Spam Preview,Offline Survey Preview"
+PREVIEWS, SPAM = _PREVIEWS.split(","), ["8", "Spam", "Possible Spam"]
 # a question that was seen and left out, if the export was told to say so
 UNANSWERED = "-99"
 
 
-def fits(seen: Source) -> bool:
-    names = set(seen.columns)
-    return seen.is_delimited and bool(
-        _import_ids(seen.columns, seen.rows)
-        or _legacy_names(seen)
-        or (START in names and names & set(RESPONSE))
-    )
-
-
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    table, names = read_sheet(seen, seen.columns), _legacy_names(seen)
+    table, names, ids = read_sheet(seen, seen.columns), _legacy_names(seen), _import_ids(seen)
     columns = [names.get(column, column) for column in seen.columns]
+    bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in columns}
     # Who answered: by the id of the service that recruited them, else by that of the response.
-    bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in columns}
-    people = [bare[name] for name in PEOPLE if name in bare] + [
-        name for name in RESPONSE if name in columns
-    ]
+    people = [name for known in PEOPLE for name in columns if bare[name] == known]
+    people += [name for name in RESPONSE if name in columns]
     if not people:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
-    ids = _import_ids(columns, seen.rows)
     if options.task is not None:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
-        items = [
-            name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)
-        ]
+        items = [name for name in columns if any(fnmatchcase(name, each) for each in patterns)]
         if not items:
             remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
             raise DamagedExport(f'no column is called "{options.task}"', remedy)
     else:
-        items = [name for name in columns if not ABOUT.fullmatch(name)]
+        items = [name for name in columns if bare[name] not in PEOPLE and not NO_LABEL.search(name)]
         if ids:
-            items = [
-                name for name in ids if QUESTION.match(ids[name]) and not NO_LABEL.search(ids[name])
-            ]
-        known_as = {name: re.sub(r"[^a-z]", "", name.lower()) for name in items}
-        items = [
-            name for name in items if not NO_LABEL.search(name) and known_as[name] not in PEOPLE
-        ]
+            said = {name: ids.get(name, "") for name in items}
+            items = [name for name in items if QUESTION.match(said[name])]
+            items = [name for name in items if not NO_LABEL.search(said[name])]
+        items = [name for name in items if ids or not ABOUT.fullmatch(name)]
         if not items:
             raise DamagedExport("there is no column with answers to choose from")
-    # Rows below the header that are not responses: up to the ids, or one with "Start Date", in
-    # whatever language.
-    header_rows = next(
-        (
-            number
-            for number, row in enumerate(seen.rows, 1)
-            if any("ImportId" in cell for cell in row)
-        ),
-        None,
-    )
-    if header_rows is None:
-        begun = dict(zip(columns, seen.rows[0], strict=False)).get(START, "") if seen.rows else ""
-        header_rows = int(bool(begun.strip()) and not re.search(r"\d", begun))
-    table = table.rename(names).filter(pl.col(ROW) > header_rows)
+    table = table.rename(names).filter(pl.col(ROW) > _header_rows(seen, columns))
     if table.is_empty():
         raise DamagedExport("it has headers but no responses")
     status, channel, finished = map(pl.col, ("Status", "DistributionChannel", "Finished"))
     previews = {"Status": status.is_in(PREVIEWS), "DistributionChannel": channel == "preview"}
+    spam = {"Status": status.is_in(SPAM)}
     unfinished = {"Finished": finished.str.to_lowercase().is_in(["false", "0"])}
     table = drop_rows(table, previews, "previews", options, "previews")
-    table = drop_rows(
-        table, {"Status": status.is_in(SPAM)}, "responses marked as spam", options, "spam"
-    )
+    table = drop_rows(table, spam, "responses marked as spam", options, "spam")
     table = drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
     table = table.with_columns(pl.col(items).replace(UNANSWERED, None))
     items = [name for name in items if table[name].null_count() < table.height]
-    # the columns of each, and the task that each column is
-    questions: dict[str, dict[str, str]] = {}
-    if options.task is not None:
-        questions[options.task] = {name: name for name in items}
-    else:
-        loops = {name: QUESTION.match(ids.get(name, "")) for name in items}
-        numbers = {
-            name: loop[1]
-            for name, loop in loops.items()
-            if loop and loop[1] and name.startswith(f"{loop[1]}_")
-        }
-        for name, number in numbers.items():
-            questions.setdefault(name.partition("_")[2], {})[name] = number
-        for group in group_by_labels(
-            {name: set(table[name].drop_nulls()) for name in items if name not in numbers}
-        ):
-            title = options.question if options.question in group else group[0]
-            questions[str(title)] = {name: name for name in group}
-    for question, tasks in questions.items():
+    for question, tasks in _questions(table, items, ids, options).items():
         fixed = {"annotator": pl.coalesce(people), "question": pl.lit(question)}
         for column, task in tasks.items():
             yield table.select(task=pl.lit(task), label=column, **fixed)
+
+
+def _questions(
+    table: pl.DataFrame, items: list[str], ids: dict[str, str], options: ExportOptions
+) -> dict[str, dict[str, str]]:
+    """Return the columns of each question, and the task that each column is."""
+    if options.task is not None:
+        return {options.task: {name: name for name in items}}
+    questions: dict[str, dict[str, str]] = {}
+    answers: dict[str, set[str]] = {}
+    for name in items:
+        loop = QUESTION.match(ids.get(name, ""))
+        if loop and loop[1] and name.startswith(f"{loop[1]}_"):
+            questions.setdefault(name.partition("_")[2], {})[name] = loop[1]
+        else:
+            answers[name] = set(table[name].drop_nulls())
+    for group in group_by_labels(answers):
+        title = options.question if options.question in group else group[0]
+        questions[str(title)] = {name: name for name in group}
+    return questions
+
+
+def _header_rows(seen: Source, columns: list[str]) -> int:
+    """Return how many rows below the header are no responses: those up to the ids, or one with
+    "Start Date", in whatever language.
+    """
+    for number, row in enumerate(seen.rows, 1):
+        if any("ImportId" in cell for cell in row):
+            return number
+    begun = dict(zip(columns, seen.rows[0], strict=False)).get(START, "") if seen.rows else ""
+    return int(bool(begun.strip()) and not re.search(r"\d", begun))
 
 
 def _legacy_names(seen: Source) -> dict[str, str]:
@@ -153,18 +127,16 @@ def _legacy_names(seen: Source) -> dict[str, str]:
     second.
     """
     names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
-    fields = {
-        column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name
-    }
-    is_legacy = START in fields.values() and not set(RESPONSE).isdisjoint(fields.values())
-    return fields if is_legacy and not set(fields.values()) & set(seen.columns) else {}
+    fields = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column)}
+    is_legacy = START in fields.values() and not set(fields.values()) & set(seen.columns)
+    return {column: name for column, name in fields.items() if name} if is_legacy else {}
 
 
-def _import_ids(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
+def _import_ids(seen: Source) -> dict[str, str]:
     """Return what Qualtrics calls each field, by its column; nothing if that row is not there."""
-    row = next((row for row in rows if any("ImportId" in cell for cell in row)), ())
+    row = next((row for row in seen.rows if any("ImportId" in cell for cell in row)), ())
     ids = {}
-    for column, cell in zip(columns, row, strict=False):
+    for column, cell in zip(seen.columns, row, strict=False):
         with suppress(ValueError, AttributeError):
             ids[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
     return ids
@@ -172,4 +144,4 @@ def _import_ids(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[s
 
 REMEDY = "export it again: Data & Analysis, Export & Import, Export Data, CSV, with choice text"
 INCLUDE = ("previews", "spam", "unfinished")
-EXPORT = Export("qualtrics", "Qualtrics", REMEDY, fits, read, INCLUDE, takes_task=True)
+EXPORT = Export("qualtrics", "Qualtrics", REMEDY, None, read, INCLUDE, takes_task=True)

@@ -17,15 +17,7 @@ import polars as pl
 
 from finegold.errors import leave_out
 from finegold.io.exports import base
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    by_record,
-    join_labels,
-    need,
-)
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
 from finegold.io.source import Source
 
 REMEDY = "give the folder annotations/worker-response of the job's output in S3"
@@ -33,11 +25,7 @@ ALL_WORKERS = "annotationsFromAllWorkers"
 
 
 def fits(seen: Source) -> bool:
-    record = seen.record
-    is_request = "datasetObjectId" in record and (
-        "annotations" in record or "consolidatedAnnotation" in record
-    )
-    return is_request or _is_response(seen) or _is_manifest(record)
+    return "datasetObjectId" in seen.record or _is_response(seen) or _is_manifest(seen.record)
 
 
 def _is_response(seen: Source) -> bool:
@@ -48,60 +36,47 @@ def _is_response(seen: Source) -> bool:
 
 
 def _is_manifest(record: dict[str, Any]) -> bool:
-    about = [
-        value
-        for name, value in record.items()
-        if name.endswith("-metadata") and isinstance(value, dict)
-    ]
-    return any(str(value.get("type", "")).startswith("groundtruth/") for value in about)
+    about = (value for name, value in record.items() if name.endswith("-metadata"))
+    kinds = (str(value.get("type", "")) for value in about if isinstance(value, dict))
+    return any(kind.startswith("groundtruth/") for kind in kinds)
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    if not _is_response(seen):
-        return by_record(_of_manifest if _is_manifest(seen.record) else _of_request)(seen, options)
-    if options.task is not None:
-        requests = "give the folder annotations/consolidated-annotation/consolidation-request"
-        problem = f'worker responses do not say the "{options.task}" of an object'
-        raise DamagedExport(problem, leave_out("task"), requests)
-    if not isinstance(seen.data, Path):
-        raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
-    # the response does not name its object
-    task = seen.data.resolve().parent.name
+    votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
+    if _is_response(seen):
+        if options.task is not None:
+            requests = "give the folder annotations/consolidated-annotation/consolidation-request"
+            problem = f'worker responses do not say the "{options.task}" of an object'
+            raise DamagedExport(problem, leave_out("task"), requests)
+        if not isinstance(seen.data, Path):
+            problem = "a worker response is told apart by the folder that it lies in"
+            raise DamagedExport(problem, REMEDY)
+        # the response does not name its object
+        task = seen.data.resolve().parent.name
 
-    def votes_of(record: Any, options: ExportOptions) -> Iterator[Vote]:
-        for answer in need(record, "answers", list):
-            yield from _votes(
-                task, need(answer, "workerId", str), need(answer, "answerContent", dict), options
-            )
+        def votes_of(record: Any, options: ExportOptions) -> Iterator[Vote]:
+            for answer in need(record, "answers", list):
+                content = need(answer, "answerContent", dict)
+                yield from _votes(task, need(answer, "workerId", str), content, options)
 
-    return by_record(votes_of)(seen, options)
+    return base.by_record(votes_of)(seen, options)
 
 
 def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    task = base.need_id(record, "datasetObjectId", "object with a ")
+    task = base.need_id(record, "datasetObjectId", options, "dataObject")
     if "annotations" not in record:
-        raise DamagedExport(
-            "this is the answer to a consolidation request, which holds labels only", REMEDY
-        )
-    if options.task is not None:
-        task = base.chosen_task(need(record, "dataObject", dict), options.task, "the object has no")
-    yield from _of_annotations(task, need(record, "annotations", list), options)
+        problem = "this is the answer to a consolidation request, which holds labels only"
+        raise DamagedExport(problem, REMEDY)
+    return _of_annotations(task, need(record, "annotations", list), options)
 
 
 def _of_manifest(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    task = next(
-        (
-            record[name]
-            for name in (options.task, "source-ref", "source")
-            if record.get(name) is not None
-        ),
-        None,
-    )
+    names = (options.task, "source-ref", "source")
+    task = next((record[name] for name in names if record.get(name) is not None), None)
     kept = [value for value in record.values() if isinstance(value, dict) and ALL_WORKERS in value]
     if not kept:
-        raise DamagedExport(
-            "an output manifest holds one label per object, not what each worker said", REMEDY
-        )
+        problem = "an output manifest holds one label per object, not what each worker said"
+        raise DamagedExport(problem, REMEDY)
     for value in kept:
         yield from _of_annotations(task, need(value, ALL_WORKERS, list), options)
 
@@ -124,25 +99,18 @@ def _votes(
     task: Any, worker: str, answers: dict[str, Any], options: ExportOptions
 ) -> Iterator[Vote]:
     for question, answer in answers.items():
-        label, is_label = answer, not isinstance(answer, list)
+        label = answer
         if isinstance(answer, dict) and ("label" in answer or "labels" in answer):
             label = answer.get("label", answer.get("labels"))
-            label = join_labels(label) if isinstance(label, list) else label
-        elif isinstance(answer, dict):
+            label = base.join_labels(label) if isinstance(label, list) else label
+        elif isinstance(answer, dict) and all(isinstance(value, bool) for value in answer.values()):
             # {"yes": true, "no": false}, or a box of its own
-            is_label = bool(answer) and all(isinstance(value, bool) for value in answer.values())
             chosen = [option for option in answer if answer[option]]
-            label = (
-                next(iter(answer.values()), None)
-                if len(answer) == 1
-                else join_labels(chosen)
-                if is_label
-                else None
-            )
-        if is_label:
-            yield Vote(task) if label is None else Vote(task, worker, label, question)
-        else:
+            label = answer.popitem()[1] if len(answer) == 1 else base.join_labels(chosen)
+        if isinstance(label, list | dict):
             options.left_out["answers that are not labels, such as boxes"] += 1
+        else:
+            yield Vote(task) if label is None else Vote(task, worker, label, question)
 
 
 EXPORT = Export("sagemaker", "SageMaker Ground Truth", REMEDY, fits, read, takes_task=True)

@@ -17,15 +17,9 @@ from finegold.io.source import Source
 REMEDY = "download it again: on the page of the pool, Download results, as TSV with all columns"
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
-# the column with the name of the task
-KEY = "finegold task"
-# the values of a task that several columns name
-BETWEEN = " | "
+# the column with the name of the task, and what stands between the values of several
+KEY, BETWEEN = "finegold task", " | "
 UNFINISHED = ["ACTIVE", "SKIPPED", "EXPIRED"]
-
-
-def fits(seen: Source) -> bool:
-    return seen.is_delimited and any(name.startswith("ASSIGNMENT:") for name in seen.columns)
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
@@ -33,43 +27,38 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         [name for name in seen.columns if name.startswith(prefix)]
         for prefix in (INPUT, OUTPUT, GOLDEN)
     )
-    # columns that the user names, with commas between them
+    # older exports have no ids, and then all inputs together name a task
+    keys = [TASK] if TASK in seen.columns else inputs
     if options.task is not None:
+        # columns that the user names, with commas between them
         names = [options.task] if options.task in seen.columns else options.task.split(",")
         keys = [base.task_column(seen, name.strip(), TASK, INPUT) for name in names]
-    else:
-        # older exports have no ids, and then all inputs together name a task
-        keys = [TASK] if TASK in seen.columns else inputs
-    if not keys:
-        raise DamagedExport(f"there is no {TASK}, and no INPUT:* either")
-    if options.task is None and len(keys) > 1:
+    elif len(keys) > 1:
         named = f"{', '.join(keys[:-1])} and {keys[-1]} together name the tasks"
         others = use("if others do", task=Placeholder("A,B"))
-        warnings.warn(
-            FinegoldWarning(f"{seen.name} has no {TASK}; {named}", [others]), stacklevel=2
-        )
+        text = f"{seen.name} has no {TASK}; {named}"
+        warnings.warn(FinegoldWarning(text, [others]), stacklevel=2)
+    if not keys:
+        raise DamagedExport(f"there is no {TASK}, and no INPUT:* either")
     if not outputs or WORKER not in seen.columns:
         raise DamagedExport(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
     table = base.read_sheet(seen, [*keys, WORKER, STATUS, *outputs, *golden])
     table = table.filter(
         pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null())
     )
-    rejected, unfinished = (
-        {STATUS: pl.col(STATUS) == "REJECTED"},
-        {STATUS: pl.col(STATUS).is_in(UNFINISHED)},
-    )
+    rejected = {STATUS: pl.col(STATUS) == "REJECTED"}
+    unfinished = {STATUS: pl.col(STATUS).is_in(UNFINISHED)}
     table = base.drop_rows(table, rejected, "rejected assignments", options, "rejected")
     table = base.drop_rows(table, unfinished, "skipped or unfinished assignments", options)
-    table = table.with_columns(
-        pl.concat_str(keys, separator=BETWEEN, ignore_nulls=len(keys) > 1).alias(KEY)
-    )
-    labels, golds = (
-        {name.partition(":")[2]: base.join_lists(table[name]) for name in names}
-        for names in (outputs, golden)
-    )
+    key = pl.concat_str(keys, separator=BETWEEN, ignore_nulls=len(keys) > 1).alias(KEY)
+    table = table.with_columns(key)
+    labels = {name.removeprefix(OUTPUT): base.join_lists(table[name], options) for name in outputs}
+    golds = {
+        name.removeprefix(GOLDEN): base.join_lists(table[name], ExportOptions()) for name in golden
+    }
     return base.votes_of_questions(table, KEY, WORKER, labels, golds)
 
 
 EXPORT = Export(
-    "toloka", "Toloka", REMEDY, fits, read, include=("rejected",), takes_task=True, has_gold=True
+    "toloka", "Toloka", REMEDY, None, read, include=("rejected",), takes_task=True, has_gold=True
 )

@@ -13,31 +13,19 @@ import polars as pl
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
-from finegold.io.tables import scan_delimited
 
 REMEDY = "export it again: Lab, Data Exports, Request new classification export"
 USER, SUBJECT, ANSWERS = "user_name", "subject_ids", "annotations"
 WORKFLOW, GOLD = "workflow_id", "gold_standard"
 
 
-def fits(seen: Source) -> bool:
-    return seen.is_delimited and {USER, SUBJECT, ANSWERS} <= set(seen.columns)
-
-
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    task = options.task or SUBJECT
-    if task not in seen.columns:
-        raise base.unknown_task(f'there is no column "{task}"', seen.columns)
-    # several, each with a step T0
-    has_workflows = False
-    if WORKFLOW in seen.columns:
-        workflows = (
-            scan_delimited(seen).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
-        )
-        has_workflows = int(workflows.item()) > 1
+    task = base.task_column(seen, options.task, SUBJECT)
+    # several workflows, each with a step T0
+    workflows = {name for row in base.read_rows(seen, [WORKFLOW]) for name in row.values()}
     rows = base.read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
     return base.in_batches(
-        base.with_numbers(rows, lambda row: _votes(row, task, has_workflows, options))
+        base.with_numbers(rows, lambda row: _votes(row, task, len(workflows) > 1, options))
     )
 
 
@@ -65,12 +53,9 @@ def _steps(answers: list[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name and the value of each workflow step. A combined step holds others."""
     for answer in answers:
         step, value = base.need(answer, "task", str), answer.get("value")
-        if (
-            isinstance(value, list)
-            and value
-            and all(isinstance(part, dict) and "task" in part for part in value)
-        ):
-            yield from _steps(value)
+        parts = value if isinstance(value, list) else []
+        if parts and all(isinstance(part, dict) and "task" in part for part in parts):
+            yield from _steps(parts)
         else:
             yield step, value
 
@@ -90,4 +75,4 @@ def _label(value: Any) -> Any:
     return None if None in labels else base.join_labels(labels)
 
 
-EXPORT = Export("zooniverse", "Zooniverse", REMEDY, fits, read, takes_task=True, has_gold=True)
+EXPORT = Export("zooniverse", "Zooniverse", REMEDY, None, read, takes_task=True, has_gold=True)
