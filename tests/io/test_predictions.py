@@ -130,13 +130,9 @@ def test_forms_of_predictions_agree(tmp_path):
     )  # another order
     frame.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(tmp_path / "probs.parquet")
     frame.write_csv(tmp_path / "probs.csv")
-    scores = [
-        [{"label": CLASSES[k], "score": float(row[k])} for k in np.argsort(-row)] for row in p
-    ]
     forms = [
         frame,
         pd.DataFrame(p, columns=CLASSES).assign(task=range(N)),
-        (range(N), scores),  # as a pipeline of Hugging Face gives them
         frame.rename({"task": "id"}),
         frame.to_dict(as_series=False),
         {"bert": frame},

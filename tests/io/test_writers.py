@@ -6,6 +6,8 @@ import errno
 import gzip
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,30 +108,46 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real.csv").read_bytes() == b"new"
 
 
-FULL = [
-    OSError(errno.ENOSPC, "No space left on device"),
-    pl.exceptions.ComputeError("No space left on device (os error 28)"),
-]
+QUOTA = """
+import resource, sys, polars as pl
+from finegold.io.writers import write_frame
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+frame = pl.DataFrame({"x": [str(n * n % 10007) for n in range(50_000)]})
+for name in sys.argv[1:]:
+    try:
+        write_frame(frame, name)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
 
 
-@pytest.mark.parametrize("trouble", FULL)
-@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
-def test_a_full_disk_is_named_and_the_old_file_untouched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception, name: str
-) -> None:
-    (tmp_path / name).write_text("old")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits files as Linux does")
+def test_a_disk_that_takes_no_more_is_named_and_old_files_stay(tmp_path: Path) -> None:
+    names = [*READERS, "out.xlsx"]
+    for name in names:
+        (tmp_path / name).write_text("old")
+    words = [sys.executable, "-c", QUOTA, *names]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    expected = "cannot be written: the file is too large for this disk; write elsewhere"
+    assert done.stdout.splitlines() == [f"OutputError {name} {expected}" for name in names]
+    assert done.stderr == ""
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        names, "old"
+    )
 
-    def half(_: pl.DataFrame, file: Any, **__: object) -> None:
-        file.write(b"half")
-        raise trouble
 
-    monkeypatch.setattr(pl.DataFrame, "write_csv", half)
-    with pytest.raises(
-        OutputError, match=r"out\.csv.* cannot be written: the disk is full; free some space"
-    ):
-        write_frame(FRAME, tmp_path / name)
-    assert (tmp_path / name).read_text() == "old"
-    assert names_in(tmp_path) == [name]
+@pytest.mark.skipif(sys.platform != "linux", reason="limits files as Linux does")
+def test_a_workbook_on_a_full_disk_ends_a_command_in_one_sentence(tmp_path: Path) -> None:
+    write(tmp_path / "votes.csv", ROWS.filter(pl.col("label").is_not_null()).write_csv())
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))"
+    command = f"{limited}; from finegold.cli import main; main()"
+    words = [sys.executable, "-c", command, "convert", "votes.csv", "-o", "x.xlsx"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        "error: x.xlsx cannot be written: the file is too large"
+    )
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -51,9 +52,8 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
 
     Args:
         given (path, data frame, tuple, mapping or list): One model: a table with a column of tasks
-            and one for each class, or a tuple (tasks, array) or (tasks, array, classes); in place
-            of the array, the output of a Hugging Face pipeline with all scores. Several: a list of
-            such models, or a mapping of their names to them.
+            and one for each class, or a tuple (tasks, array) or (tasks, array, classes). Several: a
+            mapping of their names to them, or a list of them.
         votes: The votes, whose classes the predictions must have.
 
     Returns:
@@ -64,35 +64,35 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
             of the votes.
     """
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
-        by_name = {str(name): model for name, model in given.items()}
+        models = [(str(name), model) for name, model in given.items()]
     else:
-        # models without a name are called by their files or numbered
-        several = (
-            given
-            if isinstance(given, list) and given and not isinstance(given[0], Mapping)
-            else [given]
-        )
-        stems = [
-            Path(model).name.split(".")[0] if isinstance(model, str | Path) else ""
-            for model in several
+        several = given if _is_list_of_models(given) else [given]
+        files = [isinstance(model, str | Path) for model in several]
+        models = [
+            (Path(model).name.split(".")[0] if is_file else "predictions", model)
+            for model, is_file in zip(several, files, strict=True)
         ]
-        names = [stem or "predictions" for stem in stems]
-        by_name = {
-            name if names.count(name) == 1 else f"{name} {names[:number].count(name)}": model
-            for number, (name, model) in enumerate(zip(names, several, strict=True), start=1)
-        }
-    if not by_name:
+    if not models:
         raise InputError("there are no predictions; give the predictions of at least one model")
-    return align(
-        [_check_output(_model(name, model, votes), votes) for name, model in by_name.items()], votes
-    )
+    seen: Counter[str] = Counter()
+    outputs = []
+    for name, model in models:
+        seen[name] += 1
+        # models of one name are numbered
+        is_only = [other for other, _ in models].count(name) == 1
+        read = _model(name if is_only else f"{name} {seen[name]}", model, votes)
+        outputs.append(_check_output(read, votes))
+    return align(outputs, votes)
+
+
+def _is_list_of_models(given: Any) -> bool:
+    return isinstance(given, list) and bool(given) and not isinstance(given[0], Mapping)
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
     if isinstance(given, np.ndarray):
-        raise InputError(
-            f"an array of predictions does not say which tasks its rows belong to; {FORMS}"
-        )
+        problem = "an array of predictions does not say which tasks its rows belong to"
+        raise InputError(f"{problem}; {FORMS}")
     if isinstance(given, tuple) and not is_files(given):
         return _of_array(name, given, votes)
     opened = open_table(given)
@@ -107,10 +107,8 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
         answers = read_truth(given, task=by_task, label=classes[0])
         said, known = _codes(to_list(answers.truth), votes), to_list(votes.class_names)
         if (unknown := np.flatnonzero(said == MISSING)).size:
-            problem = (
-                f'the answer "{to_list(answers.truth)[unknown[0]]}" is not a class of the votes'
-                f" ({listed(known)})"
-            )
+            answer = to_list(answers.truth)[unknown[0]]
+            problem = f'the answer "{answer}" is not a class of the votes ({listed(known)})'
             raise InputError(problem, opened.name, [LIST_CLASSES])
         # as if it were certain
         return Model(name, opened.name, to_list(answers.task), known, np.eye(len(known))[said])
@@ -121,19 +119,16 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
         raise InputError(f"{table.where(row)}: the task is missing; fill it in or remove the row")
     texts = [table.rows[column].values for column in classes]
     columns = [text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for text in texts]
-    probabilities = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
+    array = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)
-    return Model(
-        name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities
-    )
+    return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, array)
 
 
 def _codes(classes: list[Any], votes: Annotations) -> Codes:
     """Return the codes of classes, which are spelled as the votes were if these were normalised."""
     rules = votes.hygiene
-    return match(
-        as_classes(classes, votes.class_names, rules.normalise, rules.alias), votes.class_names
-    )
+    spelled = as_classes(classes, votes.class_names, rules.normalise, rules.alias)
+    return match(spelled, votes.class_names)
 
 
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
@@ -141,25 +136,15 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     if len(given) not in (2, 3):
         raise InputError(f"{source} have {len(given)} parts; {FORMS}")
     classes = to_list(votes.class_names) if len(given) == 2 else list(given[2])
-    tasks, output = as_column(given[0]).tolist(), given[1]
-    rows = output if isinstance(output, list) and output else [None]
-    if all(
-        isinstance(row, list) and all(isinstance(score, dict) and "score" in score for score in row)
-        for row in rows
-    ):
-        # The output of a Hugging Face pipeline: each row is a list of {"label": ..., "score": ...}.
-        scores = [{str(score["label"]): float(score["score"]) for score in row} for row in output]
-        classes = sorted({name for row in scores for name in row})
-        output = [[row.get(name, np.nan) for name in classes] for row in scores]
+    tasks = as_column(given[0]).tolist()
     try:
-        array = np.asarray(output, dtype=np.float64)
+        array = np.asarray(given[1], dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{source} are not an array of numbers; {FORMS}") from None
-    if array.ndim != 2 or len(array) != len(tasks) or array.shape[1] != len(classes):
+    if array.shape != (len(tasks), len(classes)):
         known = f"{len(tasks):,} tasks and {len(classes):,} classes ({listed(classes)})"
-        raise InputError(
-            f"{source} are an array of shape {array.shape}, but there are {known}; {FORMS}"
-        )
+        problem = f"{source} are an array of shape {array.shape}, but there are {known}"
+        raise InputError(f"{problem}; {FORMS}")
     return Model(name, source, tasks, classes, array)
 
 
@@ -167,73 +152,67 @@ def _check_output(model: Model, votes: Annotations) -> ModelOutput:
     """Return the probabilities in the order of the classes of the votes, after tasks and values
     were checked.
     """
-    first: dict[str, int] = {}
-    for row, task in enumerate(model.tasks):
-        if first.setdefault(text_of(task), row) != row:
-            raise InputError(
-                f"{model.row(row)}: the task has several rows of predictions; keep one of them"
-            )
-    places = match(model.tasks, votes.task_names)
-    n_unvoted, n_without = (
-        int((places == MISSING).sum()),
-        votes.n_tasks - len(np.unique(places[places != MISSING])),
-    )
-    are_most = 2 * n_unvoted > len(places) and 2 * n_without > votes.n_tasks
-    # as many on both sides: ids are shifted
-    if 0 < n_unvoted < len(places) and (n_unvoted == n_without or are_most):
-        text = (
-            f"{n_unvoted:,} tasks have no votes, such as"
-            f" {model.tasks[int(np.argmax(places == MISSING))]!r}, and"
-        )
-        text = (
-            f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are"
-            " written and numbered"
-        )
-        warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
-    if n_unvoted == len(places):
-        seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
-        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
-        problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
-        raise InputError(f"{problem}; check that tasks are written alike ({sides})")
+    _check_tasks(model, votes)
     known, codes = to_list(votes.class_names), _codes(model.classes, votes)
     for column, code in zip(model.classes, codes.tolist(), strict=True):
         if code == MISSING:
             problem = f'the column "{column}" is not a class of the votes ({listed(known)})'
             raise InputError(problem, model.source, [use(text="remove it"), LIST_CLASSES])
         if (codes == code).sum() > 1:
-            raise InputError(
-                f'{model.source}: two columns are the class "{known[code]}"; remove one of them'
-            )
-    given, columns = model.probabilities, [known[code] for code in codes.tolist()]
-    for wrong, what in (
-        (np.isnan(given), "is missing or not a number"),
-        (given < 0, "is negative"),
-    ):
+            problem = f'two columns are the class "{known[code]}"; remove one of them'
+            raise InputError(problem, model.source)
+    given = model.probabilities
+    for wrong, what in ((np.isnan(given), "missing or not a number"), (given < 0, "negative")):
         if wrong.any():
             row, k = np.argwhere(wrong)[0].tolist()
             value = "" if np.isnan(given[row, k]) else f" ({given[row, k]:.4g})"
-            remedy = (
-                "correct it (for logits, give their softmax), or remove the row if the model has no"
-                " prediction"
-            )
-            raise InputError(
-                f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; {remedy}'
-            )
+            problem = f'the probability of "{known[codes[k]]}" is {what}{value}'
+            remedy = "correct it (for logits, give their softmax), or remove the row if the model"
+            raise InputError(f"{model.row(row)}: {problem}; {remedy} has no prediction")
     sums = given.sum(axis=1)
     uneven = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
     if uneven.size:
         row = int(uneven[0])
         more = f"; {uneven.size:,} rows are like that" if uneven.size > 1 else ""
+        problem = f"the probabilities sum to {sums[row]:.4g}, not to 1{more}"
         remedy = "Give probabilities (for logits, their softmax; for percentages, a hundredth)"
-        raise InputError(
-            f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. {remedy}"
-        )
+        raise InputError(f"{model.row(row)}: {problem}. {remedy}")
     # a class that it does not know: it cannot say
     ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))
     ordered[:, codes] = given / sums[:, None]
     if lost := [name for code, name in enumerate(known) if code not in codes]:
         what = f"the model does not know {listed(lost)}, so it says nothing for or against"
-        warnings.warn(
-            f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2
-        )
+        _warn(f"{model.source}: {what}; add columns of 0 if it does")
     return ModelOutput(model.name, model.tasks, ordered / ordered.sum(axis=1, keepdims=True))
+
+
+def _check_tasks(model: Model, votes: Annotations) -> None:
+    """Refuse tasks that have several rows or are none of the votes, and warn of ids that look
+    shifted.
+    """
+    first: dict[str, int] = {}
+    for row, task in enumerate(model.tasks):
+        if first.setdefault(text_of(task), row) != row:
+            problem = "the task has several rows of predictions; keep one of them"
+            raise InputError(f"{model.row(row)}: {problem}")
+    places = match(model.tasks, votes.task_names)
+    n_unvoted = int((places == MISSING).sum())
+    n_without = votes.n_tasks - len(np.unique(places[places != MISSING]))
+    if n_unvoted == len(places):
+        seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
+        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
+        problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
+        raise InputError(f"{problem}; check that tasks are written alike ({sides})")
+    are_most = 2 * n_unvoted > len(places) and 2 * n_without > votes.n_tasks
+    # as many on both sides: ids are shifted
+    if n_unvoted and (n_unvoted == n_without or are_most):
+        example = model.tasks[int(np.argmax(places == MISSING))]
+        _warn(
+            f"{model.source}: {n_unvoted:,} tasks have no votes, such as {example!r}, and"
+            f" {n_without:,} tasks with votes have no predictions; check that tasks are written"
+            " and numbered alike"
+        )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, FinegoldWarning, stacklevel=3)

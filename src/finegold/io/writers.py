@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import datetime
-import errno
 import io
-import math
 import os
-import zlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 from polars.io.plugins import register_io_source
 
-from finegold.errors import InputError, OutputError, use
+from finegold.errors import FinegoldError, InputError, OutputError, use
 from finegold.io.source import TABLES, TEXT
 from finegold.results.tables import PURPOSES, labels_pieces, training_metadata, training_table
 from finegold.system.files import STANDARD_OUTPUT, print_bytes, replacing
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData
 
 WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind != "arrow"} | {".xlsx": "xlsx"}
-# zlib's number for a stream with the header and the checksum of gzip
-GZIP = 31
-# made and written at a time
-ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18
+PACKED = {f"{suffix}.gz": kind for suffix, kind in WRITABLE.items() if kind in TEXT}
+ROWS_PER_PIECE = 2**18
 
 # what a spreadsheet takes for a formula, and what it takes for a number instead
 FORMULA = r"^[=+\-@\t\r\n]"
@@ -60,22 +57,16 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    is_packed = suffixes[-1:] == [".gz"]
-    suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
-    kind = WRITABLE.get(suffix[0], "") if suffix else ""
-    if not kind or (is_packed and kind not in TEXT):
-        known = ", ".join(
-            [*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)]
-        )
+    if (packed := "".join(suffixes[-2:])) in PACKED:
+        return PACKED[packed], True
+    if not suffixes or suffixes[-1] not in WRITABLE:
+        known = ", ".join([*WRITABLE, *PACKED])
         raise InputError(f"{path} has no extension that Finegold writes; use one of {known}")
     shown = os.fsencode(path).decode(errors="backslashreplace")
     # Polars opens the file itself
-    if kind == "parquet" and shown != os.fspath(path):
-        raise InputError(
-            f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another"
-            " name"
-        )
-    return kind, is_packed
+    if shown != os.fspath(path):
+        raise InputError(f"{shown} is not valid UTF-8; choose another name")
+    return WRITABLE[suffixes[-1]], False
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
@@ -89,7 +80,7 @@ def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
         InputError or OutputError: If the format is not known, or if the file cannot be written. An
             existing file is left as it was.
     """
-    write_pieces(map(to_polars, [frame]), path)
+    write_pieces([to_polars(frame)], path)
 
 
 def write_labels(
@@ -119,10 +110,7 @@ def write_labels(
     write_pieces(pieces, path)
 
 
-def write_pieces(
-    pieces: Iterable[pl.DataFrame],
-    path: str | os.PathLike[str],
-) -> None:
+def write_pieces(pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str]) -> None:
     """Write one or more tables with the same columns as one table. Each is made when the one before
     is written.
     """
@@ -134,114 +122,84 @@ def write_pieces(
                 data = piece.write_csv(include_header=number == 0).encode()
             print_bytes(data)
         return
+    rest = iter(pieces)
+    first = next(rest)
     with replacing(path) as (temporary,), _polars_errors(path, kind):
+        # Polars takes the pieces one by one: it writes one while the next is made
+        table = register_io_source(lambda *_: chain([first], rest), schema=first.schema)
+        packing: Any = {"compression": "gzip"} if is_packed else {}
         if kind == "parquet":
-            rest = iter(pieces)
-            # Polars takes the others one by one: it packs one while the next is made
-            first = next(rest)
-            register_io_source(lambda *_: chain([first], rest), schema=first.schema).sink_parquet(
-                temporary
-            )
+            table.sink_parquet(temporary)
         elif kind == "xlsx":
-            _write_workbook(pieces, temporary)
+            temporary.write_bytes(_workbook(table.collect(), path))
+        elif kind == "jsonl":
+            # Polars panics over bytes
+            text = table.cast({pl.Binary: pl.String})
+            text.sink_ndjson(temporary, check_extension=False, **packing)
         else:
-            # Without name and time in the header of gzip: the same data give the same bytes.
-            packer = zlib.compressobj(9, zlib.DEFLATED, GZIP) if is_packed else None
-            parts = (
-                part
-                for piece in pieces
-                for part in (piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece])
-            )
-            with temporary.open("wb") as file:
-                for number, part in enumerate(parts):
-                    # Into memory: Polars would report Ctrl-C during a write to a Python file as an
-                    # error of the file.
-                    text = io.BytesIO()
-                    if kind == "jsonl":
-                        # Polars panics over bytes
-                        part.cast({pl.Binary: pl.String}).write_ndjson(text)
-                    else:
-                        part.write_csv(
-                            text,
-                            separator="\t" if kind == "tsv" else ",",
-                            include_header=number == 0,
-                        )
-                    file.write(
-                        text.getvalue() if packer is None else packer.compress(text.getvalue())
-                    )
-                file.write(b"" if packer is None else packer.flush())
+            separator = "\t" if kind == "tsv" else ","
+            table.sink_csv(temporary, separator=separator, check_extension=False, **packing)
 
 
 @contextmanager
 def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
-    """Turn the errors that Polars raises into those of Finegold: it reports some errors of the disk
-    as its own.
+    """Turn the errors that Polars raises into those of Finegold: it reports errors of the disk as
+    its own, and those of the pieces.
     """
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if "No space left" in str(error):
-            raise OSError(errno.ENOSPC, str(error)) from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        text = str(error)
+        if isinstance(error, FinegoldError) or getattr(error, "errno", None) is not None:
+            raise
+        if number := re.search(r"os error (\d+)|\[Errno (\d+)\]", text):
+            code = int(number[1] or number[2])
+            raise OSError(code, os.strerror(code)) from error
         # in what Polars called
-        if "KeyboardInterrupt" in str(error):
+        if "KeyboardInterrupt" in text:
             raise KeyboardInterrupt from error
-        said = str(error).strip().splitlines()[0]
+        said = text.strip().splitlines()[0]
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
 
 
-# Workbooks.
-
 # limits of Excel
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767
-# rows that columns are made wide enough for, and the most characters of a column
-ROWS_OF_WIDTHS, WIDEST = 200, 60
 # Excel keeps 15 digits of a number, so longer integers are written as texts
 LARGE = 10**15
-OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+PLAIN_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
+PLAIN_NUMBERS: Any = {selectors.numeric(): "General"}
 # a fixed date, so that the same table gives the same bytes
 CREATED = datetime.datetime(2000, 1, 1)
 
 
-def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write tables with the same columns one below the other."""
+def _workbook(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
+    """Return a workbook with one sheet. It is made in memory, so that a full disk is met once."""
     try:
         from xlsxwriter import Workbook
     except ImportError:
         raise OutputError(
             "an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv"
         ) from None
-
-    def rows() -> Iterator[Iterable[Any]]:
-        for number, piece in enumerate(pieces):
-            if number == 0:
-                yield piece.columns
-            yield from piece.iter_rows()
-
-    def cell(value: Any) -> Any:
-        is_finite = isinstance(value, float) and math.isfinite(value)
-        is_number = is_finite or (isinstance(value, int) and abs(value) < LARGE)
-        return value if is_number or value is None else str(value)[:MOST_CHARACTERS]
-
-    with Workbook(path, OPTIONS) as book:
+    if table.height >= MOST_ROWS or table.width > MOST_COLUMNS:
+        most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
+        problem = f"{path} would have more than the {most} that a sheet can hold"
+        raise OutputError(f"{problem}; write a .csv")
+    if len({name.lower() for name in table.columns}) < table.width:
+        problem = "two columns differ in capitals only, which Excel does not tell apart"
+        raise OutputError(f"{path} cannot be written: {problem}; write a .csv")
+    cells = []
+    for column in table:
+        is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
+        if column.dtype.is_integer():
+            is_plain = not (column.cast(pl.Float64).abs() >= LARGE).any()
+        text = column if is_plain else column.cast(pl.String).str.slice(0, MOST_CHARACTERS)
+        cells.append(text)
+    buffer = io.BytesIO()
+    with Workbook(buffer, {"in_memory": True, **PLAIN_TEXTS}) as book:
         book.set_properties({"created": CREATED})
-        sheet = book.add_worksheet()
-        sheet.freeze_panes(1, 0)
-        lines = rows()
-        start = [list(line) for line in islice(lines, ROWS_OF_WIDTHS)]
-        for column, cells_ in enumerate(zip(*start, strict=True)):
-            longest = max(len(str(value)) for value in cells_ if value is not None)
-            # room for the button of the filter
-            sheet.set_column(column, column, min(max(longest + 3, 9), WIDEST))
-        for number, row in enumerate(chain(start, lines)):
-            cells = list(map(cell, row))
-            if number >= MOST_ROWS or len(cells) > MOST_COLUMNS:
-                most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
-                raise OutputError(
-                    f"{path} would have more than the {most} that a sheet can hold; write a .csv"
-                )
-            sheet.write_row(number, 0, cells)
-        if start and start[0]:
-            sheet.autofilter(0, 0, number, len(start[0]) - 1)
+        frame = pl.DataFrame(cells)
+        frame.write_excel(book, freeze_panes=(1, 0), autofit=True, column_formats=PLAIN_NUMBERS)
+    return buffer.getvalue()
 
 
 # Labels for training.
@@ -347,8 +305,8 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
         )
 
     task, annotator, label = votes.votes()
-    for first in range(0, votes.n_votes, ROWS_OF_VOTES):
-        yield table(slice(first, first + ROWS_OF_VOTES))
+    for first in range(0, votes.n_votes, ROWS_PER_PIECE):
+        yield table(slice(first, first + ROWS_PER_PIECE))
     if len(votes.unlabelled):
         like = table(slice(0))
         tasks = votes.unlabelled.take(np.arange(len(votes.unlabelled), dtype=np.int32)).values
