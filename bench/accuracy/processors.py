@@ -62,7 +62,7 @@ def main() -> None:
 def fit_all(options: argparse.Namespace) -> None:
     """Keep the posteriors of all methods and sets, as this process computes them."""
     import finegold
-    from finegold.api.job import fit
+    from finegold.api.fit import fit
     from finegold.methods.lookup import method_class
     from paper.printed import make_method
 

@@ -37,7 +37,7 @@ from bench.accuracy.real_rivals import RIVALS, Rival, covers, is_rival, version
 from bench.accuracy.real_score import measure, summarise
 from bench.machine import RESULTS, describe
 from bench.real_data import RealSet, load, without_labels
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.errors import InputError
 from finegold.methods.lookup import Method, method_class
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY

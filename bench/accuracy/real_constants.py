@@ -22,7 +22,7 @@ import numpy as np
 from bench.accuracy.real_score import measure
 from bench.machine import SHARED
 from bench.real_data import PAPER, RealSet, load
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.methods import anchored
 from finegold.methods.anchored import AnchoredVote
 from finegold.votes.annotations import Annotations

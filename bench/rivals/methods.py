@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from bench.machine import BENCH, describe, keep
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.votes.annotations import Annotations

@@ -31,7 +31,7 @@ from cloudpickle import dumps, loads
 
 import finegold
 from bench.machine import RESULTS, keep
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.engines.blocks import cuts
 from finegold.engines.dask import DaskEngine
 from finegold.engines.dask.engine import memory_of

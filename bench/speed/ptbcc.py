@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench.machine import keep, peak_memory
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.methods.ptbcc import PTBCC
 from finegold.votes.annotations import Annotations
 

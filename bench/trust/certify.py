@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from bench.machine import SHARED
 from bench.real_data import RealSet, load
 from finegold.api.certify import BANDS, LEAST_FOR_PART
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.api.sample import RIVALS
 from finegold.insight import certify as c
 from finegold.methods.lookup import make_method

@@ -27,7 +27,7 @@ import numpy as np
 from bench.machine import SHARED
 from bench.real_data import RealSet, load
 from bench.trust.certify import ece
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.fitting import solve
 from finegold.kernels import anchored
 from finegold.methods.lookup import make_method

@@ -32,7 +32,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from bench.machine import BENCH, RESULTS, SHARED, keep
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.api.result import Result
 from finegold.insight.next_votes import expected_gains
 from finegold.methods.ptbcc import PTBCC

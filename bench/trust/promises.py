@@ -31,7 +31,7 @@ import numpy as np
 
 from bench.machine import SHARED
 from bench.real_data import RealSet, load
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.api.result import Result
 from finegold.insight import calibration, coefficients, next_votes, trust
 from finegold.insight import spam as spam_module

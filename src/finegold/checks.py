@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.api.result import Result, load
 from finegold.engines.local import LocalEngine
 from finegold.methods.base import Method

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from finegold.api.job import Job
+from finegold.api.fit import fit_votes
+from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
@@ -489,9 +490,11 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     answers = merge(judged)
     decided = whole(judged, answers)
     correlated = (
-        None if decided is None else correlated_annotators(Job(decided, method="ptbcc").run())
+        None
+        if decided is None
+        else correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
     )
-    result = Job(answers.calls, method=method or "mv").run()
+    result = fit_votes(answers.calls, FitOptions(method=method or "mv"))
     # label the items by all calls, weighted by what the known truths say about each judge
     if method is None:
         points = np.zeros((judged.n_items, len(answers.names)))

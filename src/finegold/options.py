@@ -63,6 +63,25 @@ class Option:
         return self.flag or f"--{name.replace('_', '-')}"
 
 
+class Options:
+    """Base class of dataclasses of options."""
+
+    def given(self) -> list[str]:
+        """Return the names of the options that differ from their defaults."""
+        given = []
+        for each in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, each.name)
+            is_plain = value is None or isinstance(value, str | int)
+            # an empty list says nothing, but for words: then none of them means "no vote"
+            is_given = (
+                value != each.default
+                if is_plain
+                else each.name == "missing" or not hasattr(value, "__len__") or len(value) > 0
+            )
+            given += [each.name] if "option" in each.metadata and is_given else []
+        return given
+
+
 def option(default: Any, help: str, **about: Any) -> Any:
     """Declare a field of a dataclass of options."""
     return field(default=default, metadata={"option": Option(help, **about)})

@@ -33,7 +33,7 @@ def test_aggregate_takes_a_path_a_frame_and_annotations(tmp_path):
 
 
 def test_settings_reach_the_method():
-    result = finegold.aggregate(pl.DataFrame(VOTES), "ptbcc", n_prototypes=3, seed=7)
+    result = finegold.aggregate(pl.DataFrame(VOTES), finegold.PTBCC(n_prototypes=3, seed=7))
     assert result.learned.prototypes.shape == (3, 2, 2)
     assert result.settings["seed"] == 7
 
@@ -42,17 +42,28 @@ def test_settings_reach_the_method():
     ("arguments", "words"),
     [
         ({"method": "magic"}, "no method 'magic'; choose from mv"),
-        ({"method": "ptbcc", "prototype_count": 3}, "no setting prototype_count; it has tolerance"),
-        ({"method": finegold.PTBCC(), "seed": 3}, "give seed to PTBCC"),
         (
-            {"method": "ds", "n_prototypes": 3},
-            "ds has no setting n_prototypes; .* is a setting of ptbcc: name the method, too",
+            {"method": "ds", "seed": 3},
+            "no option seed .settings of a method are given to its class",
         ),
+        ({"multy": True}, "no option multy; did you mean multi?"),
     ],
 )
 def test_an_unknown_method_or_setting_is_refused_with_the_choices(arguments, words):
     with pytest.raises(InputError, match=words):
         finegold.aggregate(pl.DataFrame(VOTES), **arguments)
+
+
+def test_a_method_is_a_name_a_class_or_an_object():
+    for method in ("ds", finegold.DS, finegold.DS()):
+        assert finegold.aggregate(pl.DataFrame(VOTES), method).method == "ds"
+
+
+def test_what_was_read_and_fitted_is_logged(caplog):
+    with caplog.at_level("INFO", logger="finegold"):
+        finegold.aggregate(pl.DataFrame(VOTES), "mv")
+    assert "read Annotations(6 votes" in caplog.text
+    assert "mv: " in caplog.text
 
 
 def test_the_estimator_style_of_the_field_works_with_pandas():

@@ -9,9 +9,10 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.evaluate import comparison_of
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
-from finegold.insight.comparison import compare
+from finegold.insight.comparison import Comparison
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from tests.support.animals import VOTES as SAMPLE
@@ -25,12 +26,13 @@ def votes():
     return Annotations.from_arrays(*sample_votes())
 
 
-def made(*names):
-    return [method_class(name)() for name in names]
+def results_of(votes, *names):
+    """The results of methods, and that of the majority vote."""
+    return [fit(method_class(name)(), votes) for name in names], fit(method_class("mv")(), votes)
 
 
 def test_agreement_and_flips_are_those_of_the_labels(votes):
-    found = compare(votes, made(*QUICK))
+    found = finegold.compare(votes, QUICK)
     results = {name: fit(method_class(name)(), votes) for name in QUICK}
     assert found.methods == QUICK
     assert np.allclose(np.diag(found.agreement), 1)
@@ -57,7 +59,7 @@ def test_a_label_that_shares_the_most_votes_is_no_flip_and_one_below_several_lea
     """Task 1: x and y have two votes each. Task 2: the label x has one vote, y and z have two each."""
     votes = Annotations.from_arrays([1] * 4 + [2] * 5, list("abcdabcde"), list("xxyyxyyzz"))
     result = replace(fit(method_class("mv")(), votes), label_codes=np.zeros(2, np.int32))
-    (row,) = compare(votes, made("mv"), run=lambda method, votes: result).rows()
+    (row,) = comparison_of([result]).rows()
     assert row["flips"] == len(result.flips()) == 1
     assert result.flips()["task"].to_list() == [2]
 
@@ -65,7 +67,7 @@ def test_a_label_that_shares_the_most_votes_is_no_flip_and_one_below_several_lea
 def test_flips_are_judged_by_the_truth(votes):
     truth = fit(method_class("ds")(), votes).label_codes.copy()
     truth[:5] = -1
-    row = compare(votes, made("mv", "ds"), truth=truth).rows()[1]
+    row = Comparison(*results_of(votes, "mv", "ds"), truth).rows()[1]
     assert row["accuracy"] == 1.0
     assert row["flips_wrong"] == 0
     assert 0 < row["flips_right"] <= row["flips"]
@@ -74,7 +76,7 @@ def test_flips_are_judged_by_the_truth(votes):
 def test_a_truth_that_nobody_voted_for_is_always_missed(votes):
     truth = np.full(votes.n_tasks, -1, np.int32)
     truth[:2] = [0, 7]
-    rows = compare(votes, made("mv"), truth=truth).rows()
+    rows = Comparison(*results_of(votes, "mv"), truth).rows()
     assert rows[0]["accuracy"] <= 0.5
 
 

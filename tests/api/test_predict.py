@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations, simulate
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.errors import InputError
 from finegold.methods.ds import DS

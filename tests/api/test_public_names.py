@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.api.aggregate import Keywords
 from finegold.api.estimators import Estimator
 from finegold.api.options import FitOptions, Fitting
-from finegold.api.settings import Settings
 from finegold.io.options import Reading
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
@@ -62,16 +60,13 @@ def test_what_follows_from_the_classes_of_the_methods_is_current(
 def test_the_keywords_of_functions_that_fit_are_the_options_of_every_fit() -> None:
     declared = {option.name for option in fields(FitOptions)} - {"method", "settings"}
     assert set(Fitting.__annotations__) - set(Reading.__annotations__) == declared | {"on_step"}
-    assert set(Keywords.__annotations__) == set(Settings.__annotations__) | set(
-        Reading.__annotations__
-    )
 
 
 RIGHT = """
 import finegold
 
 votes = finegold.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"])
-result: finegold.Result = finegold.aggregate(votes, "ptbcc", engine="local", n_prototypes=3)
+result: finegold.Result = finegold.aggregate(votes, finegold.DS, engine="local")
 model = finegold.PTBCC(n_prototypes=3).fit(votes)
 finegold.MajorityVote().fit_predict(votes)
 finegold.DS(max_iterations=10).set_params(tolerance=1e-3).get_params()
@@ -86,7 +81,7 @@ WRONG = {
     "finegold.PTBCC(n_prototype=3)": 'Unexpected keyword argument "n_prototype" for "PTBCC"',
     'finegold.PTBCC(n_prototypes="3")': 'incompatible type "str"; expected "int"',
     'finegold.aggregate("votes.csv", engin="local")': 'Unexpected keyword argument "engin" for "aggregate"',
-    'finegold.aggregate("votes.csv", "ds", n_prototype=3)': 'Unexpected keyword argument "n_prototype"',
+    'finegold.aggregate("votes.csv", "ds", n_prototypes=3)': 'Unexpected keyword argument "n_prototypes"',
     'finegold.aggregate("votes.csv").lables()': '"Result" has no attribute "lables"',
     "finegold.MajorityVote(skill=3)": 'Unexpected keyword argument "skill"',
     "finegold.simulate(10, 3, 2, seeds=1)": 'Unexpected keyword argument "seeds"',

@@ -12,7 +12,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, FinegoldError, InputError, OutputError
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.kernels.votes import decide, preference_of
 from finegold.methods.mv import MajorityVote

@@ -10,7 +10,7 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.errors import InputError
 from finegold.fitting import solve

@@ -50,7 +50,7 @@ def test_json_is_one_object_for_one_method(
     found = json_of(
         "evaluate", votes, "--truth", truth(tmp_path, truths), "--method", "mv", *options.split()
     )
-    assert list(found)[:8] == FIGURES
+    assert found.keys() >= set(FIGURES)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.engines.blocks import Tree, add_up
 from finegold.engines.local import LocalEngine
@@ -119,7 +119,7 @@ def test_a_method_that_cannot_run_there_says_so(engine, name):
 
 def test_an_error_of_a_method_is_the_error(engine, votes):
     with pytest.raises(InputError, match="prototypes must have the shape"):
-        finegold.aggregate(votes, "ptbcc", prototypes=np.ones((2, 9, 9)) / 9, engine=engine)
+        finegold.aggregate(votes, finegold.PTBCC(prototypes=np.ones((2, 9, 9)) / 9), engine=engine)
 
 
 def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.fitting.progress import _line
 from finegold.methods.ptbcc import PTBCC
@@ -25,7 +25,7 @@ def test_iterations_are_counted():
 
 
 IN_COMMANDS = "from finegold.fitting.progress import on_terminal as shown"
-IN_PYTHON = "from finegold.api.job import IN_PYTHON; shown = IN_PYTHON.fitting"
+IN_PYTHON = "from finegold.api.fit import IN_PYTHON; shown = IN_PYTHON.fitting"
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to look at")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.insight import correlation
 from finegold.insight.correlation import Pairs, correlated_groups, vote_pairs
 from finegold.methods.ptbcc import PTBCC

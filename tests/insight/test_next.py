@@ -7,7 +7,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.insight.next_votes import _advice_on, expected_gains
 from finegold.methods.mv import MajorityVote
 from finegold.results.matrices import group_matrices

@@ -137,7 +137,7 @@ def test_tables_are_data_frames_of_the_users_kind():
 def test_posteriors_in_32_bits_are_trusted_as_much():
     votes, truth = panel(skills=(0.9, 0.8, 0.5, 0.4))
     single, double = (
-        finegold.aggregate(votes, "ptbcc", precision=bits).trust(truth)
+        finegold.aggregate(votes, finegold.PTBCC(precision=bits)).trust(truth)
         for bits in ("single", "double")
     )
     assert single.n_flips == double.n_flips

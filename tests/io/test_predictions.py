@@ -290,8 +290,8 @@ def test_the_studio_fits_with_predictions(tmp_path):
 def test_predictions_in_other_functions(tmp_path):
     votes, p, truth = draw()
     names = {i: CLASSES[truth[i]] for i in range(VOTED)}
-    with_model = finegold.evaluate(votes, names, predictions=(range(N), p))[0]["accuracy"]
-    assert with_model > finegold.evaluate(votes, names)[0]["accuracy"]
+    with_model = finegold.evaluate(votes, names, predictions=(range(N), p))["accuracy"][0]
+    assert with_model > finegold.evaluate(votes, names)["accuracy"][0]
     assert (
         finegold.compare(votes, ["mv", "ds"], truth=names, predictions=(range(N), p)).rows()[0][
             "accuracy"

@@ -189,7 +189,7 @@ def test_in_a_table_of_two_columns_the_one_without_truths_has_the_tasks(tmp_path
     votes = write(tmp_path / "votes.csv", "doc,worker,label\nd1,ann,x\nd1,bob,y\nd2,ann,y\n")
     gold = write(tmp_path / "gold.csv", "doc,truth\nd1,y\n")
     assert finegold.aggregate(votes, task="doc", gold=gold).label.to_list() == ["y", "y"]
-    assert finegold.evaluate(votes, gold, task="doc")[0]["n_truths"] == 1
+    assert finegold.evaluate(votes, gold, task="doc")["n_truths"][0] == 1
     used = write(tmp_path / "used.csv", "doc,label\nd1,x\n")
     assert finegold.audit(votes, used, task="doc")["doc"].to_list() == ["d1"]
 

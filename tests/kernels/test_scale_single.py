@@ -19,7 +19,7 @@ def test_single_precision_ends_where_double_does(
 ) -> None:
     votes = finegold.simulate(n_tasks, 200, n_classes, votes_per_task=5, seed=n_classes).annotations
     double, single = (
-        finegold.aggregate(votes, "ptbcc", n_prototypes=n_prototypes, precision=bits)
+        finegold.aggregate(votes, finegold.PTBCC(n_prototypes=n_prototypes, precision=bits))
         for bits in ("double", "single")
     )
     assert double.posterior.dtype == np.float64
@@ -36,7 +36,7 @@ def test_single_precision_ends_where_double_does(
 
 def test_a_single_result_is_saved_and_shown(tmp_path: Path) -> None:
     votes = finegold.simulate(100, 20, 3, seed=1).annotations
-    result = finegold.aggregate(votes, "ptbcc", precision="single")
+    result = finegold.aggregate(votes, finegold.PTBCC(precision="single"))
     result.save(tmp_path / "model.finegold")
     loaded = finegold.load(tmp_path / "model.finegold")
     assert loaded.posterior.dtype == np.float32
@@ -46,4 +46,6 @@ def test_a_single_result_is_saved_and_shown(tmp_path: Path) -> None:
 
 def test_any_other_precision_is_refused() -> None:
     with pytest.raises(InputError, match='precision must be "double" or "single"'):
-        finegold.aggregate(finegold.simulate(10, 5, 2).annotations, "ptbcc", precision="half")
+        finegold.aggregate(
+            finegold.simulate(10, 5, 2).annotations, finegold.PTBCC(precision="half")
+        )

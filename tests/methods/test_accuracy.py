@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from paper.printed import make_method
 from tests.support.data_sets import ACCURACY, DATA_SETS
 

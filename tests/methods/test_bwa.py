@@ -3,7 +3,7 @@
 import numpy as np
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods.bwa import BWA
 

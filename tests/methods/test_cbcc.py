@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods.cbcc import CBCC, community_prior, expected_log, tangent
 

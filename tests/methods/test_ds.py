@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.kernels import confusion
 from finegold.kernels.jit import fixed_length
 from finegold.methods.ds import DS

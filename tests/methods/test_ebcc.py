@@ -8,7 +8,7 @@ import pytest
 from scipy.special import digamma, gammaln
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.kernels.numerics import digamma_and_gammaln_buffer, log_buffer

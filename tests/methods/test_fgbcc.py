@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.methods import fgbcc
 from finegold.methods.common import ConfusionSums
 from finegold.methods.fgbcc import FGBCC, solve_means, solve_variances

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.methods.glad import GLAD

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods import hds
 from finegold.methods.hds import HDS, learn

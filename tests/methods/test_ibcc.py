@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.methods.ibcc import IBCC
 from tests.methods.reference import ibcc as twin
 from tests.methods.reference import sample

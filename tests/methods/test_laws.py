@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations, InputError
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import LAWS
 from finegold.methods.catd import CATD
 from finegold.methods.fgbcc import FGBCC

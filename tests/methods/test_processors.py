@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods.lookup import make_method
 from finegold.votes.annotations import Annotations

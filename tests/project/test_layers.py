@@ -70,11 +70,11 @@ def test_no_import_goes_up_a_layer() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "from finegold.api.job import fit",
-        "def f():\n    from finegold.api.job import fit",
+        "from finegold.api.fit import fit",
+        "def f():\n    from finegold.api.fit import fit",
         "def f():\n    import finegold.api",
         "from finegold import api",
-        "import_module('finegold.api.job')",
+        "import_module('finegold.api.fit')",
         "import_module(f'finegold.api.{name}')",
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.fitting.progress import in_python
 from finegold.kernels.jit import COMPILING, compiling
 

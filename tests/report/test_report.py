@@ -14,6 +14,7 @@ import pytest
 import finegold
 from finegold import Annotations, InputError
 from finegold.errors import FinegoldWarning
+from finegold.methods.lookup import make_method
 from finegold.methods.registry import REGISTRY
 from finegold.report.views import view
 from finegold.report.views.tasks import doubts
@@ -141,7 +142,7 @@ def test_names_from_the_data_are_values_of_charts_never_fields_or_expressions(ev
 @pytest.mark.parametrize("method", REGISTRY)
 def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     votes = votes_of(a="xxxy", b="yyxy", c="xyxx", d="zzyz", e="zzzz", f="xyzx", g="yyyy", h="zxzz")
-    result = finegold.aggregate(votes, method, max_iterations=5)
+    result = finegold.aggregate(votes, make_method(method, {"max_iterations": 5}))
     found = report_of(result, tmp_path / "report.html")
     assert [section["id"] for section in found.all("section")] == SECTIONS
     assert ("prototype-1" in found.charts) == (result.learned.prototypes is not None)
@@ -177,7 +178,7 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     label = np.where(rng.random(task.size) < 0.6, task % 70, rng.integers(70, size=task.size))
     names = [f"a rather long name of task number {i:06d}" for i in task]
     result = finegold.aggregate(
-        Annotations.from_arrays(names, annotator, label), "ptbcc", max_iterations=2
+        Annotations.from_arrays(names, annotator, label), finegold.PTBCC(max_iterations=2)
     )
     found = report_of(result, tmp_path / "report.html")
     assert len(found.source.encode()) < 5_000_000
@@ -200,7 +201,7 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
         rng.integers(100, size=2000),
         rng.permutation(np.repeat(np.arange(50), 40)),
     )
-    shown = view(finegold.aggregate(votes, "ptbcc", max_iterations=3)).annotators.confusions
+    shown = view(finegold.aggregate(votes, finegold.PTBCC(max_iterations=3))).annotators.confusions
     assert len(shown.matrices) == 24
     assert shown.shown.words.startswith(
         "24 of 100 shown, ordered by number of votes; the rest is in result.confusion"

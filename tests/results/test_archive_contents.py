@@ -8,7 +8,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC

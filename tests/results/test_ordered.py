@@ -126,11 +126,11 @@ def test_evaluation_adds_the_error_and_kappa(votes: Path, tmp_path: Path) -> Non
     truth = write(tmp_path / "truth.csv", "task,truth\na,1\nb,3\nc,1\nd,3\n")
     done = succeed("evaluate", votes, "--truth", truth, "--method", "mv", "--ordered", "1,2,3")
     assert "quadratic" in done.stdout
-    (score,) = finegold.evaluate(votes, truth, "mv", ordered=[1, 2, 3])
+    (score,) = finegold.evaluate(votes, truth, "mv", ordered=[1, 2, 3]).to_dicts()
     labels = finegold.aggregate(votes, "mv").label.to_list()
     assert score["mean_absolute_error"] == np.mean(np.abs(np.array(labels) - [1, 3, 1, 3]))
     assert 0 < score["quadratic_kappa"] < 1
-    assert "quadratic_kappa" not in finegold.evaluate(votes, truth, "mv")[0]
+    assert finegold.evaluate(votes, truth, "mv")["quadratic_kappa"].to_list() == [None]
 
 
 def test_agreement_is_weighted(votes: Path, tmp_path: Path) -> None:

@@ -343,7 +343,9 @@ def test_a_vote_per_option_needs_more_than_half() -> None:
 def test_sets_are_recovered_better_than_by_a_vote_per_option() -> None:
     for seed in range(3):
         made = simulated_sets(seed)
-        ours, vote = finegold.evaluate(made.table(), made.truth, ["anchored", "mv"], multi=True)
+        ours, vote = finegold.evaluate(
+            made.table(), made.truth, ["anchored", "mv"], multi=True
+        ).to_dicts()
         assert ours["exact_match"] > vote["exact_match"] + 0.05
         assert ours["micro_f1"] > vote["micro_f1"] + 0.02
         assert ours["converged"]
@@ -426,7 +428,7 @@ def test_metrics_of_sets() -> None:
     ],
 )
 def test_truths_may_be_written_in_many_ways(truth: Any) -> None:
-    score = finegold.evaluate(columns(), truth, "mv", multi=True)[0]
+    score = finegold.evaluate(columns(), truth, "mv", multi=True).to_dicts()[0]
     assert (
         score["exact_match"],
         score["micro_f1"],
@@ -568,11 +570,11 @@ def test_a_method_is_fitted_to_each_option(method: str) -> None:
 
 def test_fits_that_do_not_converge_are_counted() -> None:
     drawn = simulated_sets(2, n_tasks=60, n_options=4, n_annotators=6)
-    result = finegold.aggregate(drawn.table(), "ds", multi=True, max_iterations=1)
+    result = finegold.aggregate(drawn.table(), finegold.DS(max_iterations=1), multi=True)
     assert (result.converged, result.iterations) == (False, 1)
     assert result.stopped == "4 of 4 fits did not converge"
     assert (
-        finegold.aggregate(drawn.table(), "ds", multi=True, tolerance=0.5).stopped
+        finegold.aggregate(drawn.table(), finegold.DS(tolerance=0.5), multi=True).stopped
         == "4 fits converged"
     )
 

@@ -3,7 +3,7 @@
 import threading
 
 import finegold
-from finegold.api.job import Job
+from finegold.studio import fits
 from finegold.kernels import jit
 from finegold.studio.projects import describe
 from finegold.studio.votes import new_base
@@ -34,15 +34,15 @@ def test_settings_of_the_wrong_kind_are_refused_by_their_names_and_others_used(s
 
 
 def test_a_fit_that_waits_for_the_compiler_says_so(studio, project, monkeypatch):
-    seen, run = [], Job.run
+    seen, run = [], fits.fit_votes
 
-    def compile_and_run(wanted):
+    def compile_and_run(*given, **named):
         for show in jit._displays:
             show(jit.COMPILING)
         seen.append(studio.at(project, "GET")["job"]["message"])
-        return run(wanted)
+        return run(*given, **named)
 
-    monkeypatch.setattr(Job, "run", compile_and_run)
+    monkeypatch.setattr(fits, "fit_votes", compile_and_run)
     assert studio.fit(project)["job"]["message"] == ""
     assert seen == [jit.COMPILING]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold import Annotations, OutputError
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes

@@ -71,7 +71,7 @@ def votes() -> Annotations:
 
 @pytest.mark.parametrize("method", ACCURACY)
 def test_the_accuracy_is_the_known_one(method: str, votes: Annotations) -> None:
-    (row,) = finegold.evaluate(votes, str(TRUTH), [method])
+    (row,) = finegold.evaluate(votes, str(TRUTH), [method]).to_dicts()
     assert row["accuracy"] == pytest.approx(ACCURACY[method], abs=5e-5)
 
 

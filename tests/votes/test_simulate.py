@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import finegold.votes.simulation as module
-from finegold.api.job import fit
+from finegold.api.fit import fit
 from finegold.errors import InputError
 from finegold.methods.ptbcc import PTBCC
 from finegold.votes.simulation import Simulation, draw_process, draw_truth, pieces, simulate

@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from finegold.api.job import IN_PYTHON, Job, OnStep, has_predictions, names_given, result_for
+from finegold.api.fit import (
+    IN_PYTHON,
+    OnStep,
+    fit_votes,
+    has_predictions,
+    names_given,
+    result_of,
+    split,
+)
+from finegold.api.options import FitOptions
 from finegold.api.result import Result
-from finegold.api.settings import Settings
 from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting import updating
 from finegold.fitting.combining import combine, without_predictions
-from finegold.io.options import Reading, ReadOptions
+from finegold.io.options import Reading
 from finegold.io.predictions import read_predictions
 from finegold.io.read import read
 from finegold.io.truth import with_gold
 from finegold.methods.base import Method
 from finegold.methods.lookup import make_method, method_of
 from finegold.methods.registry import DEFAULT_METHOD
-from finegold.options import options_of
 from finegold.results.data import votes_of
 from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import MISSING, to_list
@@ -46,15 +53,9 @@ if TYPE_CHECKING:
     from finegold.results.data import Step
 
 
-class Keywords(Reading, Settings, total=False):
-    """What `aggregate` takes besides what it documents itself: how votes are read, and settings of
-    the method.
-    """
-
-
 def aggregate(
     votes: Any,
-    method: str | Method = DEFAULT_METHOD,
+    method: str | Method | type[Method] = DEFAULT_METHOD,
     *,
     gold: Any = None,
     predictions: Any = None,
@@ -62,7 +63,7 @@ def aggregate(
     engine: str | Engine = "local",
     threads: int | None = None,
     on_step: Callable[[Step], None] | None = None,
-    **keywords: Unpack[Keywords],
+    **reading: Unpack[Reading],
 ) -> Result:
     """Compute the most probable label of every task and its probability.
 
@@ -80,15 +81,14 @@ def aggregate(
             name. Tasks with predictions but no votes are labelled too.
         prior: An earlier result, or the file of one. What it learned about annotators is the prior
             for those who vote again.
-        engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), or an
-            engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
+        engine: Where the fit runs: "local" (the threads of this machine), "dask" (a Dask cluster
+            that is started), the address of one such as "tcp://10.0.0.1:8786", or an engine object.
         threads: The number of threads. The default is the environment variable FINEGOLD_THREADS,
             otherwise one per core.
         on_step: Called with a `Step` after each sweep. If it is not given, notebooks and terminals
             show one line of progress.
-        **keywords: How to read the votes, such as `task`, `wide`, `classes` or `multi`: see
-            `finegold.read`. All other keywords are settings of a method that is given by name: see
-            its class, such as `finegold.PTBCC`.
+        **reading: How to read the votes, such as `task`, `layout`, `classes` or `multi`, as in
+            `finegold.read`.
 
     Returns:
         Labels, probabilities, and how good each annotator is. If votes are sets of labels (`multi`;
@@ -101,23 +101,14 @@ def aggregate(
     Examples:
         >>> import finegold
         >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
-        >>> finegold.aggregate(votes, "ds", max_iterations=10).label.tolist()
+        >>> finegold.aggregate(votes, finegold.DS(max_iterations=10)).label.tolist()
         ['x', 'y']
     """
-    of_reading = options_of(ReadOptions)
-    return Job(
-        votes,
-        {name: value for name, value in keywords.items() if name in of_reading},
-        method=method,
-        settings={name: value for name, value in keywords.items() if name not in of_reading},
-        gold=gold,
-        predictions=predictions,
-        prior=prior,
-        engine=engine,
-        threads=threads,
-        on_step=on_step,
-        progress=IN_PYTHON,
-    ).run()
+    options, how = split(dict(reading), method)
+    options = replace(
+        options, gold=gold, predictions=predictions, prior=prior, engine=engine, threads=threads
+    )
+    return fit_votes(votes, options, how, IN_PYTHON, on_step)
 
 
 def next_votes(
@@ -154,8 +145,7 @@ def next_votes(
         >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
         [1]
     """
-    result, _ = result_for(votes, method, keywords)
-    return result.next(budget, annotators=annotators, safe=safe)
+    return result_of(votes, method, keywords).next(budget, annotators=annotators, safe=safe)
 
 
 def update(
@@ -175,11 +165,11 @@ def update(
         raise InputError(
             "there is nothing to update: give votes, known truths (gold), predictions or refit"
         )
-    names = ("prior", "scheduler", "engine")
+    names = ("prior", "engine")
     fitting = {name: keywords.pop(name) for name in names if name in keywords}
     if not refit:
         check_no_fit(fitting)
-    fitting |= {"threads": threads, "on_step": on_step}
+    fitting["threads"] = threads
     old = votes_of(result)
     # truths marked in the votes
     in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())
@@ -194,7 +184,8 @@ def update(
             old = add_gold_sets(old, with_gold(old, gold_apart))
         name = DEFAULT_METHOD if result.method == "multi" else result.method
         method = make_method(name, dict(result.settings))
-        return Job(old, method=method, **fitting, predictions=predictions).run()
+        options = FitOptions(method=method, **fitting, predictions=predictions)
+        return fit_votes(old, options, on_step=on_step)
     if not refit and result.combined and result.temperature != 1.0:
         raise InputError(
             "the model was calibrated after votes and predictions had been combined",
@@ -239,7 +230,8 @@ def update(
         predictions = {
             output.name: (output.tasks, output.probabilities, classes) for output in outputs
         }
-    return Job(merged.votes, method=method_of(result), **fitting, predictions=predictions).run()
+    options = FitOptions(method=method_of(result), **fitting, predictions=predictions)
+    return fit_votes(merged.votes, options, on_step=on_step)
 
 
 def check_no_fit(options: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from finegold.api import sample as samples
-from finegold.api.job import result_for
+from finegold.api.fit import result_of
 from finegold.api.options import Fitting
 from finegold.api.result import Result
 from finegold.api.sample import Bools, Plan, Sample
@@ -282,42 +282,8 @@ class Certificate:
             " 0;vertical-align:top;overflow-wrap:anywhere}</style><h1>How accurate these labels"
             " are</h1>"
             + "".join(f"<p>{escape(each)}" for each in self.sentences())
-            + f"{table}<h2>How it was measured</h2><table>{rows}</table><p>To recompute it: "
-            "<code>finegold certify VOTES --checks SHEET --verify CERTIFICATE.json</code></html>"
+            + f"{table}<h2>How it was measured</h2><table>{rows}</table></html>"
         )
-
-    def differences(self, certificate: str | Path) -> list[str]:
-        """Return what a written certificate says otherwise than this one; dates do not count.
-
-        Args:
-            certificate: The certificate, as .json.
-
-        Returns:
-            The names of the values that differ.
-        """
-        try:
-            written = json.loads(Path(certificate).read_text(encoding="utf-8"))
-            if not {"accuracy", "digests"} <= written.keys():
-                raise ValueError
-        except (OSError, ValueError, AttributeError):
-            words = "this is not a certificate that can be verified: it must be a .json"
-            raise InputError(words, str(certificate)) from None
-        fresh = json.loads(json.dumps(self.to_dict()))
-        return [
-            name
-            for name in fresh
-            if name != "date" and not _is_same(written.get(name), fresh[name])
-        ]
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_is_same(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_is_same, a, b))
-    if isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
-    return bool(a == b)
 
 
 def certify(
@@ -354,7 +320,7 @@ def certify(
         0.5
     """
     plan = find_plan(checks, plan)
-    fitted = result_for(votes, method, keywords, otherwise=plan.method)[0]
+    fitted = result_of(votes, method, keywords, otherwise=plan.method)
     result = samples.all_labels(fitted)
     _check_belongs(result, plan)
     names = [row[0] for row in plan.rows]

@@ -1,14 +1,26 @@
-"""`finegold.evaluate`: compare labels with known truths."""
+"""`finegold.evaluate`, `compare`, `agreement` and `audit`: labels, methods and annotators measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Unpack
 
-from finegold.api.job import given_result, job_of, refuse_for_model, result_for
+import numpy as np
+
+from finegold.api.fit import (
+    IN_PYTHON,
+    Methods,
+    fit,
+    fit_each,
+    given_result,
+    methods_of,
+    refuse_for_model,
+    result_of,
+    split,
+)
 from finegold.api.options import Fitting
+from finegold.api.result import Result
 from finegold.errors import InputError
-from finegold.insight import comparison, measures
+from finegold.insight import measures
 from finegold.insight.comparison import Comparison, audit_table
 from finegold.insight.measures import Agreement, Level
 from finegold.insight.votes import single_labels, true_answers, votes_of
@@ -18,44 +30,55 @@ from finegold.methods.base import Method
 from finegold.methods.lookup import make_method, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
+from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets, set_figures
 from finegold.results.tables import own_name, with_predicted_tasks
+from finegold.votes.annotations import Annotations
+from finegold.votes.frames import make_frame
 
-Methods = str | Method | Iterable[str | Method]
 MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
-ORDERED_MEASURES = ("mean_absolute_error", "quadratic_kappa")
+MEASURES_OF_SETS = ("exact_match", "micro_f1")
+MEASURES_OF_ORDER = ("mean_absolute_error", "quadratic_kappa")
+MEASURES_OF_SHARES = ("jensen_shannon", "manhattan", "wasserstein")
 
 
 def evaluate(
     votes: Any,
     truth: Any,
-    methods: Methods = DEFAULT_METHOD,
+    methods: Methods | None = None,
     *,
+    shares: Any = None,
     truth_task: str | None = None,
     truth_label: str | None = None,
     **keywords: Unpack[Fitting],
-) -> list[dict[str, Any]]:
-    """Fit one or more methods to the votes and compare their labels with known truths.
+) -> Any:
+    """Compare the labels of one or more methods with known truths.
 
     The methods do not learn from the truths. If nobody voted for the truth of a task, every method
     is wrong on it.
 
     Args:
-        votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
-            `finegold.aggregate`.
+        votes (path, paths, data frame, address of a database, Annotations, Result, or Results): The
+            votes, as in `finegold.aggregate`; or one or more results or saved results, which need
+            no fit.
         truth (path, data frame or mapping): Known truths of some tasks.
         methods (str, Method, or several of them): Names from `finegold methods`, or methods with
-            their settings.
+            their settings, that are fitted to votes. The default is that of `finegold.aggregate`.
+        shares (path, data frame, tuple or mapping): For tasks without one truth: the share of
+            people who would choose each class, with a column of tasks and a column for each class,
+            like the predictions of `finegold.aggregate`. `jensen_shannon`, `manhattan` and, with
+            `ordered`, `wasserstein` are then the mean distances of the probabilities from them.
         truth_task: The column of the tasks in `truth`, if its name does not tell.
         truth_label: The column of the truths in `truth`, if its name does not tell.
         **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
-            `finegold.read`. With `ordered`, `mean_absolute_error` and `quadratic_kappa` are added.
+            `finegold.read`. With `ordered`, there are `mean_absolute_error` and `quadratic_kappa`.
 
     Returns:
-        One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`,
-        `iterations`, `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks
-        without votes). If votes are sets of labels (see `multi` of `finegold.aggregate`), the
-        metrics are `exact_match`, `micro_f1` and `macro_f1`.
+        DataFrame: One row per method: `method`, the metrics, `iterations`, `converged`, `seconds`,
+            `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes). The metrics are
+            `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, for sets of labels
+            `exact_match`, `micro_f1` and `macro_f1`, and those named above. What does not apply is
+            null.
 
     Raises:
         InputError: If no truth belongs to a task with votes.
@@ -63,65 +86,100 @@ def evaluate(
     Examples:
         >>> import finegold
         >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
-        >>> [(row["method"], row["accuracy"]) for row in finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
+        >>> finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"]).select("method", "accuracy").rows()
         [('mv', 0.5), ('ds', 0.5)]
     """
-    job, chosen, rows = job_of(votes, keywords), _methods_of(methods), []
-    is_ordered = job.reading_keywords.get("ordered") is not None
-    with job.fitter(chosen) as fit:
-        votes = job.read()
-        match: Any = match_sets if votes.multi else match_truth
-        known = match(votes, truth, task=truth_task, label=truth_label)
-        for method in chosen:
-            result = fit(method, votes)
-            if isinstance(known, TruthSets):
-                figures = set_figures(result, known.task, known.sets)
-                n_known, n_unused = len(known.sets), known.n_unused
-            else:
-                figures = {
-                    name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES
-                }
-                if is_ordered:
-                    compared = (
-                        result.label_codes,
-                        known.codes,
-                        metrics.scale_of(result.class_names),
-                    )
-                    figures |= {
-                        name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES
-                    }
-                n_known, n_unused = known.n_known, known.n_unmatched
-            fitted = {
-                "iterations": result.iterations,
-                "converged": result.converged,
-                "seconds": result.seconds,
-            }
-            counts = {
-                "n_tasks": len(result.posterior),
-                "n_truths": n_known,
-                "n_truths_unused": n_unused,
-            }
-            rows.append({"method": result.method, **figures, **fitted, **counts})
-    return rows
+    results = results_of(votes, DEFAULT_METHOD if methods is None else methods, keywords, methods)
+    is_ordered = keywords.get("ordered") is not None
+    rows = [
+        figures_of(result, truth, truth_task, truth_label, is_ordered=is_ordered, shares=shares)
+        for result in results
+    ]
+    return make_frame(
+        {name: [row[name] for row in rows] for name in rows[0]}, like=results[0].task_names
+    )
 
 
-def _methods_of(methods: Methods) -> list[Method]:
-    """Return methods that are given by name or as objects."""
-    given = [methods] if isinstance(methods, str | Method) else list(methods)
-    if not given:
-        raise InputError("no method is given; name at least one, such as ds")
-    return [make_method(method, {}) for method in given]
+def results_of(
+    votes: Any, methods: Methods, keywords: Any, asked: Methods | None = None
+) -> list[Result]:
+    """Return the results that were given, or those of fits of several methods."""
+    listed = votes if isinstance(votes, list | tuple) and votes else [votes]
+    if isinstance(listed[0], ResultData):
+        given = [given_result(each) for each in listed]
+    else:
+        given = [given_result(votes)]
+    found = [result for result in given if result is not None]
+    if found:
+        refuse_for_model(
+            {"methods": asked, **{k: v for k, v in keywords.items() if k != "ordered"}}
+        )
+        return found
+    # the classes of Annotations have their order
+    is_read = isinstance(votes, Annotations)
+    options, reading = split(
+        {k: v for k, v in keywords.items() if not (is_read and k == "ordered")}
+    )
+    chosen = methods_of(methods)
+    return fit_each(votes, chosen, options, reading, IN_PYTHON, keywords.get("on_step"))
+
+
+def figures_of(
+    result: ResultData,
+    truth: Any,
+    task: str | None = None,
+    label: str | None = None,
+    *,
+    is_ordered: bool = False,
+    shares: Any = None,
+) -> dict[str, Any]:
+    """Return how the labels of a result compare with known truths; what does not apply is None."""
+    match: Any = match_truth if result.label_sets is None else match_sets
+    known = match(votes_of(result), truth, task=task, label=label)
+    row: dict[str, Any] = {"method": result.method}
+    names = (*MEASURES, *MEASURES_OF_SETS, *MEASURES_OF_ORDER, *MEASURES_OF_SHARES)
+    row |= dict.fromkeys(names)
+    if isinstance(known, TruthSets):
+        row |= set_figures(result, known.task, known.sets)
+        n_known, n_unused = len(known.sets), known.n_unused
+    else:
+        row |= {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
+        if is_ordered:
+            compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
+            row |= {name: getattr(metrics, name)(*compared) for name in MEASURES_OF_ORDER}
+        n_known, n_unused = known.n_known, known.n_unmatched
+    if shares is not None:
+        row |= _distances(result, shares, is_ordered)
+    return row | {
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "seconds": result.seconds,
+        "n_tasks": len(result.posterior),
+        "n_truths": n_known,
+        "n_truths_unused": n_unused,
+    }
+
+
+def _distances(result: ResultData, shares: Any, is_ordered: bool) -> dict[str, float]:
+    """Return the mean distances of the probabilities of labels from the shares of people."""
+    from finegold.io.predictions import read_predictions
+
+    refuse_sets(result, "distribution over classes")
+    people = read_predictions(shares, votes_of(result))
+    tasks = np.flatnonzero(people.known[0][: len(result.posterior)])
+    p, q = result.posterior[tasks].astype(np.float64), people.probabilities[0][tasks]
+    scale = metrics.scale_of(result.class_names) if is_ordered else None
+    return metrics.distances(p, q, scale)
 
 
 def compare(
     votes: Any, methods: Methods | None = None, *, truth: Any = None, **keywords: Unpack[Fitting]
 ) -> Comparison:
-    """Fit several methods to the same votes and compare their labels with each other and with the
-    majority vote.
+    """Compare the labels of several methods with each other and with the majority vote.
 
     Args:
-        votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
-            `finegold.aggregate`.
+        votes (path, paths, data frame, address of a database, Annotations, or Results): The votes,
+            as in `finegold.aggregate`; or several results of the same votes, which need no fit.
         methods (str, Method, or several of them): Names from `finegold methods`, or methods with
             their settings. The default is all methods.
         truth (path, data frame or mapping): Known truths of some tasks, to judge the labels by.
@@ -130,7 +188,7 @@ def compare(
             `finegold.read`.
 
     Returns:
-        `rows()` returns one dict per method, `labels()` a data frame with the label of each method.
+        `table()` returns one row per method, `labels()` a data frame with the label of each method.
         `agreement` is the share of tasks to which two methods give the same label, and `results`
         the results.
 
@@ -141,24 +199,26 @@ def compare(
         >>> import finegold
         >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
         >>> comparison = finegold.compare(votes, ["mv", "ds"], truth={1: "x"})
-        >>> [(row["method"], row["flips"], row["accuracy"]) for row in comparison.rows()]
+        >>> comparison.table().select("method", "flips", "accuracy").rows()
         [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
-    job, chosen = (
-        job_of(votes, keywords),
-        _methods_of(method_names() if methods is None else methods),
-    )
-    with job.fitter(chosen) as fit:
-        votes = job.read()
-        if not votes.multi:
-            codes = None if truth is None else match_truth(votes, truth).codes
-            return comparison.compare(votes, chosen, truth=codes, run=fit)
-        # on each task and option: yes or no
-        results = [single_labels(fit(method, votes)) for method in chosen]
-        majority = single_labels(fit(make_method("mv", {}), votes))
-        return Comparison(
-            list(results), majority, None if truth is None else true_answers(votes, truth)
-        )
+    chosen = method_names() if methods is None else methods
+    return comparison_of(results_of(votes, chosen, keywords, methods), truth)
+
+
+def comparison_of(results: list[Result], truth: Any = None) -> Comparison:
+    """Compare results of the same votes."""
+    found = votes_of(results[0])
+    if any(len(result.task_names) != found.n_tasks for result in results):
+        raise InputError("these results are of different votes; give results of the same votes")
+    majority = fit(make_method("mv", {}), found)
+    if results[0].label_sets is None:
+        codes = None if truth is None else match_truth(found, truth).codes
+        return Comparison(list(results), majority, codes)
+    # on each task and option: yes or no
+    answers = [single_labels(result) for result in results]
+    known = None if truth is None else true_answers(found, truth)
+    return Comparison(answers, single_labels(majority), known)
 
 
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading]) -> Agreement:
@@ -240,7 +300,7 @@ def audit(
         >>> table["task"].to_list(), table["p_wrong"].round(2).to_list(), table["votes_against"].to_list()
         ([2, 1], [1.0, 0.33], [2, 1])
     """
-    result, _ = result_for(votes, method, keywords)
+    result = result_of(votes, method, keywords)
     refuse_sets(result, "single label to audit")
     everything = with_predicted_tasks(result)
     key = match_truth(everything, labels, task=labels_task, label=labels_label)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from finegold.engines import ENGINES
 from finegold.io.options import EXPORTS, Reading
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
-from finegold.options import Constant, option
+from finegold.options import Constant, Options, option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,19 +19,10 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData, Step
 
 FIT = "Fit"
-# not in the studio
-IN_CODE = frozenset({"python", "cli"})
-
-
-def fit_option(
-    default: Any, kind: str, metavar: str, help: str, doc: str = "", **about: Any
-) -> Any:
-    """Declare an option of the fit."""
-    return option(default, help, group=FIT, kind=kind, metavar=metavar, doc=doc, **about)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitOptions:
+class FitOptions(Options):
     """Which method is fitted, with what, and where."""
 
     method: str | Method | None = option(
@@ -39,83 +30,58 @@ class FitOptions:
         f"One of {', '.join(REGISTRY)}; by default {DEFAULT_METHOD}.",
         metavar="M",
         choices=tuple(REGISTRY),
-        doc=(
-            "A name from `finegold methods`, or a method with its settings, such as"
-            " `finegold.PTBCC(n_prototypes=3)`."
-        ),
-    )
-    settings: Mapping[str, Any] | None = fit_option(
-        None,
-        "pairs",
-        "NAME=VALUE",
-        "A setting of the method, e.g. max_iterations=100. Can be repeated.",
-        "Settings of a method that is given by name.",
-        flag="--set",
-        example="max_iterations=100",
     )
     gold: Any = option(
         None,
-        "Known truths of some tasks: a file, or the name of a column of FILE.",
+        "Known truths of some tasks: a file, or the name of a column of FILE. They become the labels"
+        " of these tasks, and the method learns from them.",
         metavar="FILE",
         constants={
             "--gold-from-export": Constant(
                 True, "Use the annotations that FILE marks as gold as known truths.", EXPORTS
             )
         },
-        doc=(
-            "Known truths of some tasks. They become the labels of these tasks, and the method"
-            " learns from them."
-        ),
     )
-    predictions: Any = fit_option(
+    settings: Mapping[str, Any] | None = option(
         None,
-        "paths",
-        "FILE",
+        "A setting of the method, e.g. max_iterations=100 or seed=1. Can be repeated.",
+        group=FIT,
+        kind="pairs",
+        metavar="NAME=VALUE",
+        flag="--set",
+        example="max_iterations=100",
+    )
+    predictions: Any = option(
+        None,
         "Class probabilities of a model: a table with a task column and a column per class. Can be"
         " repeated.",
-        "Class probabilities of one or more models, which are combined with the votes (see"
-        " `finegold.aggregate`).",
+        group=FIT,
+        kind="paths",
+        metavar="FILE",
     )
-    prior: ResultData | str | Path | None = fit_option(
+    prior: ResultData | str | Path | None = option(
         None,
-        "path",
-        "MODEL",
         "A saved model; what it learned about annotators is the prior for those who vote again.",
-        "An earlier result, or the file of one. What it learned about annotators is the prior for"
-        " those who vote again.",
+        group=FIT,
+        kind="path",
+        metavar="MODEL",
     )
-    engine: str | Engine = fit_option(
+    engine: str | Engine = option(
         "local",
-        "choice",
-        "",
-        "Where the fit runs.",
-        'Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), or'
-        " an engine object, which stays open.",
+        "Where the fit runs: on this machine (local), on a Dask cluster that is started (dask), or"
+        " on one at an address such as tcp://10.0.0.1:8786.",
+        group=FIT,
+        metavar="WHERE",
         choices=tuple(ENGINES),
     )
-    scheduler: str | None = fit_option(
+    threads: int | None = option(
         None,
-        "text",
-        "ADDRESS",
-        "The cluster for the engine dask, e.g. tcp://10.0.0.1:8786; by default a local cluster is"
-        " started.",
-        surfaces=IN_CODE,
-    )
-    threads: int | None = fit_option(
-        None,
-        "number",
-        "N",
         "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.",
+        group=FIT,
+        kind="number",
+        metavar="N",
         low=1,
     )
-
-    def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults."""
-        return [
-            each.name
-            for each in fields(FitOptions)
-            if (value := getattr(self, each.name)) is not None and value is not each.default
-        ]
 
 
 class Fitting(Reading, total=False):
@@ -127,6 +93,5 @@ class Fitting(Reading, total=False):
     predictions: Any
     prior: ResultData | str | Path | None
     engine: str | Engine
-    scheduler: str | None
     threads: int | None
     on_step: Callable[[Step], None] | None

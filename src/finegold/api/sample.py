@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.api.job import fit, result_for
+from finegold.api.fit import fit, given_result, result_of, split
 from finegold.api.options import Fitting
+from finegold.api.result import Result
 from finegold.errors import InputError, use
 from finegold.insight import certify as maths
 from finegold.insight.certify import CERTAINTY, Acceptance
@@ -37,6 +38,7 @@ from finegold.results.tables import with_predicted_tasks
 from finegold.system.files import replacing
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
+from finegold.votes.frames import make_frame
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -181,11 +183,12 @@ class Sample:
 
     Attributes:
         plan: How they were drawn.
-        sheet (DataFrame): One row per task, with an empty column for the truth.
+        sheet (DataFrame): One row per task, with an empty column for the truth, of the library that
+            the votes came from.
     """
 
     plan: Plan
-    sheet: pl.DataFrame = field(repr=False)
+    sheet: Any = field(repr=False)
 
     @property
     def promise(self) -> list[str]:
@@ -222,9 +225,7 @@ def sample(
     risk: float = 0.05,
     seed: int = 0,
     looks: int = 1,
-    truth_column: str = "truth",
     items: Any = None,
-    show_labels: bool = False,
     method: str | Method | None = None,
     **keywords: Unpack[Fitting],
 ) -> Sample:
@@ -240,11 +241,9 @@ def sample(
         risk: The share of wrong labels among the accepted ones that is tolerated.
         seed: The seed of the draw.
         looks: How often the sheet may be evaluated while it is being filled in.
-        truth_column: The name of the empty column for the truths.
         items (path, data frame or mapping): What is shown of each task: a table with a column of
             tasks, or task -> text. By default, the columns of the votes' own table that are the
             same in all rows of a task.
-        show_labels: Show the labels, which influences the person who checks.
         method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
         **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
 
@@ -260,16 +259,33 @@ def sample(
         >>> finegold.sample(votes, 2).sheet.columns
         ['task', 'truth', 'sample']
     """
+    has_table = given_result(votes) is None and not isinstance(votes, Annotations)
+    result = result_of(votes, method, keywords)
+    source = (votes, split(keywords)[1]) if has_table else None
+    return draw(result, n, purpose, risk=risk, seed=seed, looks=looks, items=items, source=source)
+
+
+def draw(
+    fitted: Result,
+    n: int,
+    purpose: Purpose,
+    *,
+    risk: float,
+    seed: int,
+    looks: int,
+    items: Any = None,
+    source: tuple[Any, ReadOptions] | None = None,
+) -> Sample:
+    """Draw the tasks to check. `source` is the votes' own table, which may show what tasks are."""
     if purpose not in PURPOSES:
         raise InputError(
             f"{purpose!r} is not a purpose of checks; choose from {', '.join(PURPOSES)}"
         )
     if not 1 <= looks <= 20 or not 0 < risk < 0.5 or n < 1 or seed < 0:
         raise InputError(
-            "checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed"
-            " from 0"
+            "checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed of 0"
+            " or more"
         )
-    fitted, job = result_for(votes, method, keywords)
     result = all_labels(fitted)
     rivals = [] if purpose != "choice" else [name for name in RIVALS if name != result.method]
     disputed = None
@@ -295,30 +311,13 @@ def sample(
         stratum = np.where(ranked.rank < last, 0, 1)
         n = min(n, last)
     sizes = np.bincount(stratum)
-    checks = (
-        maths.allocate(sizes, n)
-        if purpose == "accuracy"
-        else np.array([n, *[0] * (len(sizes) - 1)])
-    )
-    generator = np.random.default_rng(seed)
-    # every look ends with the same share of each stratum
-    parts: list[list[int]] = [[] for _ in range(looks)]
-    for number, n_checks in enumerate(checks.tolist()):
-        some = generator.choice(np.flatnonzero(stratum == number), n_checks, replace=False)
-        for look in range(looks):
-            parts[look].extend(
-                some[n_checks * look // looks : n_checks * (look + 1) // looks].tolist()
-            )
-    chosen = np.array(
-        [task for part in parts for task in generator.permutation(np.array(part, np.int64))],
-        np.int64,
-    )
-    names = [text_of(name) for name in to_list(result.task_names[ranked.tasks[chosen]])]
+    is_spread = purpose == "accuracy"
+    checks = maths.allocate(sizes, n) if is_spread else np.eye(1, len(sizes), dtype=int)[0] * n
+    chosen = _draw_rows(stratum, checks.tolist(), looks, np.random.default_rng(seed))
+    tasks = ranked.tasks[chosen]
+    names = [text_of(name) for name in to_list(result.task_names[tasks])]
     column = "task" if result.annotations is None else str(result.annotations.columns[0])
-    if truth_column in (column, SAMPLE, ""):
-        raise InputError(
-            f'"{truth_column}" cannot be the column of the truths; choose another name'
-        )
+    means = np.bincount(stratum, ranked.confidence) / sizes
     plan = Plan(
         purpose=purpose,
         n=n,
@@ -331,12 +330,10 @@ def sample(
         tasks=n_tasks,
         sizes=sizes.tolist(),
         checks=checks.tolist(),
-        confidence=[
-            round(float(value), DIGITS) for value in np.bincount(stratum, ranked.confidence) / sizes
-        ],
+        confidence=[round(float(value), DIGITS) for value in means],
         first=sets.first,
         last=sets.last,
-        columns=[column, truth_column],
+        columns=[column, "truth"],
         rivals=rivals,
         rows=list(zip(names, stratum[chosen].tolist(), ranked.rank[chosen].tolist(), strict=True)),
         expected={
@@ -344,41 +341,54 @@ def sample(
             "accepted": round(sets.expected, 4),
         },
     )
-    sheet = pl.DataFrame({column: names})
-    # what the tasks are about
-    content = None
-    if items is None and job is not None and not isinstance(job.votes, Annotations):
+    columns: dict[str, Any] = {column: result.task_names[tasks]}
+    if items is not None:
+        columns |= _shown_of(_content_of(items, column), names, plan)
+    elif source is not None:
         classes = [text_of(name) for name in to_list(result.class_names)]
-        content = content_of_votes(job.votes, ReadOptions(**job.reading_keywords), names, classes)
-    elif isinstance(items, Mapping):
-        content = pl.DataFrame(
-            {KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]}
+        columns |= _shown_of(content_of_votes(*source, names, classes), names, plan)
+    columns |= {"truth": [None] * n, SAMPLE: [plan.id] * n}
+    return Sample(plan, make_frame(columns, like=result.task_names))
+
+
+def _draw_rows(
+    stratum: Codes, checks: list[int], looks: int, generator: np.random.Generator
+) -> Codes:
+    """Draw tasks of each stratum; every look ends with the same share of each."""
+    parts: list[list[int]] = [[] for _ in range(looks)]
+    for number, n_checks in enumerate(checks):
+        some = generator.choice(np.flatnonzero(stratum == number), n_checks, replace=False)
+        for look in range(looks):
+            first, end = n_checks * look // looks, n_checks * (look + 1) // looks
+            parts[look].extend(some[first:end].tolist())
+    mixed = [generator.permutation(np.array(part, np.int64)) for part in parts]
+    return np.concatenate(mixed)
+
+
+def _content_of(items: Any, column: str) -> pl.DataFrame:
+    """Return what is shown of tasks, by task as text, from a mapping or a table."""
+    if isinstance(items, Mapping):
+        texts = [text_of(value) for value in items.values()]
+        return pl.DataFrame({KEY: [text_of(key) for key in items], "item": texts})
+    opened = open_table(items)
+    columns = [str(name) for name in opened.columns]
+    by_task = next((name for name in (column, *candidates(columns, TASK)) if name in columns), None)
+    if by_task is None:
+        raise InputError(
+            f'the items have no column "{column}"; the columns are {", ".join(columns)}'
         )
-    elif items is not None:
-        opened = open_table(items)
-        columns = [str(name) for name in opened.columns]
-        by_task = next(
-            (name for name in (column, *candidates(columns, TASK)) if name in columns), None
-        )
-        if by_task is None:
-            raise InputError(
-                f'the items have no column "{column}"; the columns are {", ".join(columns)}'
-            )
-        frame = opened.load(columns).to_polars()
-        keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
-        content = (
-            frame.drop([by_task, *candidates(columns, TRUTH)])
-            .with_columns(keys)
-            .unique(KEY, keep="first")
-        )
-    if content is not None:
-        joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
-        sheet = sheet.hstack(joined.drop([KEY, *plan.columns, SAMPLE], strict=False))
-    if show_labels:
-        label = [text_of(name) for name in to_list(result.label[ranked.tasks[chosen]])]
-        sheet = sheet.with_columns(pl.Series("label", label))
-    empty = pl.Series(truth_column, [None] * len(names), dtype=pl.String)
-    return Sample(plan, sheet.with_columns(empty, pl.Series(SAMPLE, [plan.id] * len(names))))
+    frame = opened.load(columns).to_polars()
+    keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
+    shown = frame.drop([by_task, *candidates(columns, TRUTH)])
+    return shown.with_columns(keys).unique(KEY, keep="first")
+
+
+def _shown_of(content: pl.DataFrame | None, names: list[str], plan: Plan) -> dict[str, Any]:
+    """Return the columns of the content for these tasks."""
+    if content is None:
+        return {}
+    joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
+    return joined.drop([KEY, *plan.columns, SAMPLE], strict=False).to_dict(as_series=False)
 
 
 class RankedTasks(NamedTuple):

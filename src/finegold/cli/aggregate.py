@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import ALL, job_of
+from finegold.cli.options import ALL, progress, typed
 from finegold.cli.outputs import say
 from finegold.errors import InputError
 from finegold.io.options import DATABASES, ReadOptions
@@ -75,9 +75,11 @@ def aggregate(
     With --question all, every question of an export is aggregated, and the tables have a column
     with the question.
     """
+    from finegold.api.fit import fit_questions, fit_votes
     from finegold.io.databases import check_table_of_labels, is_database, parse
 
-    job, every_question = job_of(files, reading, fit), reading.question == ALL
+    every_question = reading.question == ALL
+    votes: Any = list(files)
     single = {
         "--save": save,
         "--prior": fit.prior,
@@ -97,8 +99,8 @@ def aggregate(
                 "--write-back reads FILE twice, which standard input cannot do; give its path"
             )
         # each file is opened once
-        job = replace(job, votes=sources_of(files))
-        writable(job.votes, reading.format)
+        votes = sources_of(files)
+        writable(votes, reading.format)
     if to_table is None and to_database is not None:
         raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
     if to_table is not None:
@@ -113,8 +115,11 @@ def aggregate(
         "scores": reading.ordered is not None,
     }
     written = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
-    result: Any = None if every_question else job.run()
-    results = job.run_questions() if every_question else {"": result}
+    if every_question:
+        results = fit_questions(votes, typed(fit), reading, progress())
+    else:
+        results = {"": fit_votes(votes, typed(fit), reading, progress())}
+    result: Any = None if every_question else results[""]
     summaries = {question: out.summary_of(each) for question, each in results.items()}
     is_printed = not (output or to_table)
     if every_question:
@@ -146,7 +151,7 @@ def aggregate(
 
         question = None if every_question else reading.question
         chosen: Any = {"format": reading.format, "question": question, "task": reading.task}
-        write_back(results if every_question else result, job.votes, path, **chosen)
+        write_back(results if every_question else result, votes, path, **chosen)
 
     def write_table() -> None:
         result.to_table(to_database or files[0], to_table, probabilities=probabilities)
@@ -253,7 +258,7 @@ def update(
 
     execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
     gold, _, _ = execution.pop("gold"), execution.pop("method"), execution.pop("settings")
-    keywords = job_of(files, reading).reading_keywords
+    keywords = {name: getattr(reading, name) for name in reading.given()}
     if not refit:
         check_no_fit({**execution, "threads": None, "predictions": None})
     if gold is True and not files:

@@ -17,7 +17,7 @@ from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
-from finegold.cli.options import ALL, job_of, result_of
+from finegold.cli.options import ALL, progress, result_of
 from finegold.cli.outputs import count, say
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
@@ -54,6 +54,7 @@ def convert(
     the truth. By default a long table holds all repeated votes and a wide table only the first;
     --repeated changes this.
     """
+    from finegold.api.fit import read_questions, read_votes
     from finegold.io.writers import write_votes
 
     out.check_outputs([output], [], files, reading, known)
@@ -62,11 +63,12 @@ def convert(
         reading = replace(reading, repeated="first")
     if reading.question == ALL:
         refuse_for_all_questions({"--query": reading.query})
-        votes = job_of(files, reading, gold=known.gold).read_questions()
+        votes = read_questions(list(files), reading, known.gold, progress())
     else:
         if reading.multi:
             raise InputError("sets of labels have no meaning here; leave out --multi")
-        votes = {"": job_of(files, reading, gold=known.gold).read(may_be_sets=False)}
+        reading = replace(reading, multi=False)
+        votes = {"": read_votes(list(files), reading, known.gold, progress())}
     shape = {"wide": to == "wide", "gold": known.gold is not None}
     if output == "-":
         write_votes(votes, output, **shape)
@@ -124,7 +126,7 @@ def export(
     (majority), or fewer (disputed); the column split, whether to train or to validate on the task.
     Tasks without votes are left out.
     """
-    from finegold.api.job import given_result
+    from finegold.api.fit import given_result
     from finegold.io.truth import read_groups
     from finegold.io.writers import check_training, write_training
     from finegold.results.data import votes_of

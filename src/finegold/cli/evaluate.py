@@ -11,7 +11,7 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import job_of, truths_of, votes_or_saved
+from finegold.cli.options import results_of, truths_of, votes_or_saved
 from finegold.cli.outputs import count, warn
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
@@ -62,16 +62,18 @@ def evaluate(
     labels (micro) and over the options (macro). With --ordered, the mean absolute error of the
     labels and quadratic kappa are added.
     """
-    from finegold.api.evaluate import evaluate as score
+    from finegold.api.evaluate import figures_of
 
     out.check_outputs([], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, [DEFAULT_METHOD])
-    job = job_of(files, reading, fit, method=chosen[0], on_read=out.print_left_out)
-    scores = score(job, truth, chosen, truth_task=truth_task, truth_label=truth_label)
+    scores = [
+        figures_of(result, truth, truth_task, truth_label, is_ordered=reading.ordered is not None)
+        for result in results_of(files, reading, fit, chosen)
+    ]
+    metrics = [name for name in METRICS if scores[0][name] is not None]
     if json:
         out.print_json(scores if len(chosen) > 1 else scores[0])
         return
-    metrics = [name for name in METRICS if name in scores[0]]
     headings = [
         name.replace("_f1", "-F1").replace("_", " ") for name in (*metrics, "iterations", "seconds")
     ]
@@ -133,14 +135,13 @@ def compare(
     """
     import polars as pl
 
-    from finegold.api.evaluate import compare as run
+    from finegold.api.evaluate import comparison_of
     from finegold.methods.lookup import method_names
 
     out.check_outputs([output, labels], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, method_names())
-    job = job_of(files, reading, fit, method=chosen[0], on_read=out.print_left_out)
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    comparison = run(job, chosen, truth=truths)
+    comparison = comparison_of(results_of(files, reading, fit, chosen), truths)
     rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
     out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels})
     if json:

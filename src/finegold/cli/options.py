@@ -32,7 +32,7 @@ from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 from finegold.options import Option, options_of
 
 if TYPE_CHECKING:
-    from finegold.api.job import Job
+    from finegold.api.fit import Progress
     from finegold.api.result import Result
     from finegold.methods.base import Method
     from finegold.votes.annotations import Annotations
@@ -139,6 +139,8 @@ def declared(
                         value = constant.value
                 if value is not None:
                     values[name] = value
+            if values.get("layout") == "wide" and isinstance(values.get("annotator"), str):
+                values["annotator"] = split_commas(values["annotator"])
             function(**texts, **{parameter: kind(**(defaults | values))})
 
         for name, about in reversed(options.items()):
@@ -403,49 +405,53 @@ def spellings(name: str) -> list[str]:
 ALL = "all"
 
 
-def job_of(files: Any, reading: ReadOptions, fit: FitOptions | None = None, **more: Any) -> Job:
-    """Return what is to be read, and what is to be fitted to it, with progress if standard error is
-    a terminal.
-    """
-    from finegold.api.job import Job, Progress
+def progress(on_read: Callable[[Annotations], None] | None = None) -> Progress:
+    """Return what shows progress if standard error is a terminal, and what is told of the votes."""
+    from finegold.api.fit import Progress
     from finegold.fitting.progress import on_terminal
 
-    if fit is not None:
-        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {
-            "settings": None
-        }
-        more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
-    if reading.layout == "wide" and isinstance(reading.annotator, str):
-        reading = replace(reading, annotator=split_commas(reading.annotator))
-    progress = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
-    return Job(files, reading, progress=progress, **more)
+    shown = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
+    return shown if on_read is None else shown._replace(on_read=on_read)
 
 
-def model_or_job(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> Result | Job:
-    """Load the saved result, or return what is to be read and fitted."""
-    if (
-        result := _load_model(files, reading, [name for name in fit.given() if name != "threads"])
-    ) is not None:
+def typed(fit: FitOptions) -> FitOptions:
+    """Return the options with the method itself, whose settings have the types that it takes."""
+    return replace(fit, method=chosen_method(fit), settings=None)
+
+
+def result_of(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> Result:
+    """Load the saved result, or read the votes and fit the method."""
+    from finegold.api.fit import fit_votes
+
+    given = [name for name in fit.given() if name != "threads"]
+    if (result := _load_model(files, reading, given)) is not None:
         return result
     if reading.question == ALL:
         raise InputError(
             "this command works with one question only; choose it with --question NAME"
         )
-    return job_of(files, reading, fit, on_read=print_left_out)
+    return fit_votes(list(files), typed(fit), reading, progress(print_left_out))
 
 
-def result_of(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> Result:
-    """Load the saved result, or read the votes and fit the method."""
-    from finegold.api.job import result_for
+def results_of(
+    files: tuple[str, ...], reading: ReadOptions, fit: FitOptions, methods: list[Method]
+) -> list[Result]:
+    """Read the votes and fit several methods to them."""
+    from finegold.api.fit import fit_each
 
-    return result_for(model_or_job(files, reading, fit), None, {})[0]
+    return fit_each(
+        list(files), methods, replace(fit, settings=None), reading, progress(print_left_out)
+    )
 
 
 def votes_or_saved(files: tuple[str, ...], reading: ReadOptions) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
+    from finegold.api.fit import read_votes
+
     result = _load_model(files, reading)
+    single = replace(reading, multi=bool(reading.multi))
     return (
-        job_of(files, reading, on_read=print_left_out).read(may_be_sets=False)
+        read_votes(list(files), single, None, progress(print_left_out))
         if result is None
         else result
     )
@@ -455,7 +461,7 @@ def _load_model(
     files: tuple[str, ...], reading: ReadOptions, given: Iterable[str] = ()
 ) -> Result | None:
     """Return the result if FILE is a model. Options that need votes are refused then."""
-    from finegold.api.job import given_result, refuse_for_model
+    from finegold.api.fit import given_result, refuse_for_model
 
     result = given_result(files)
     if result is not None:

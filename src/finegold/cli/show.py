@@ -9,7 +9,7 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import CommandLine, job_of, result_of, truths_of
+from finegold.cli.options import CommandLine, result_of, truths_of
 from finegold.cli.outputs import say, shown_name, warn
 from finegold.errors import InputError, OutputError
 from finegold.io.options import ReadOptions
@@ -30,6 +30,7 @@ BYTES_PER_MIB = 2**20
 )
 def demo(folder: str) -> None:
     """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
+    from finegold.api.fit import fit_votes
     from finegold.io.read import read
     from finegold.io.truth import match_truth
     from finegold.io.writers import write_frame
@@ -45,7 +46,7 @@ def demo(folder: str) -> None:
         )
     votes = read(VOTES)
     result, majority = (
-        job_of(votes, ReadOptions(), method=name).run() for name in (DEFAULT_METHOD, "mv")
+        fit_votes(votes, FitOptions(method=name)) for name in (DEFAULT_METHOD, "mv")
     )
     files: dict[str, tuple[str, out.Write]] = {
         "votes.csv": ("who said what", lambda path: write_bytes(path, VOTES.read_bytes())),

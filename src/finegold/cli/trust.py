@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from finegold.cli.options import result_of, truths_of
 from finegold.cli.outputs import count, say, warn
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    from finegold.api.sample import Purpose
 
 # rows of a table of finegold trust
 ROWS_SHOWN = 5
@@ -80,7 +83,7 @@ def sample(
     files: tuple[str, ...],
     output: str,
     n: int,
-    purpose: str,
+    purpose: Purpose,
     risk: str,
     looks: int,
     seed: int,
@@ -93,6 +96,7 @@ def sample(
     labels are.
     """
     from finegold.api import sample as api
+    from finegold.api.fit import given_result
 
     plan = str(api.plan_path(output))
     out.check_outputs([output], [plan], [*files, items], reading, fit)
@@ -104,15 +108,10 @@ def sample(
         raise InputError(
             f"--risk takes a share between 0 and 50 %, such as 5% or 0.05, not {risk!r}"
         )
-    options: dict[str, Any] = {
-        "purpose": purpose,
-        "risk": share,
-        "seed": seed,
-        "looks": looks,
-        "items": items,
-    }
-    source = o.model_or_job(files, reading, fit)
-    drawn = api.sample(source, n, **options)
+    result = result_of(files, reading, fit)
+    source = None if given_result(files) else (list(files), reading)
+    how: dict[str, Any] = {"risk": share, "seed": seed, "looks": looks, "items": items}
+    drawn = api.draw(result, n, purpose, **how, source=source)
     out.write_all({output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
     if json:
         figures = {

@@ -1,5 +1,5 @@
-"""Engines that run fits: local threads or a Dask cluster. `Job.open_engine` imports the one
-that it opens.
+"""Engines that run fits: local threads or a Dask cluster. `open_engine` of `api/fit.py`
+imports the one that it opens.
 """
 
 ENGINES = {

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from finegold.fitting.solve import fit
 from finegold.insight.majority import flipped_tasks, n_flips
 from finegold.insight.votes import Floats
-from finegold.methods.base import Method
-from finegold.methods.lookup import method_class
 from finegold.results import metrics
 from finegold.results.data import ResultData, votes_of
-from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import make_frame
 from finegold.votes.key import Key
 
-Fit = Callable[[Method, Annotations], ResultData]
+# columns of a comparison that need known truths
+WITH_TRUTH = ("accuracy", "log_loss", "flips_right", "flips_wrong")
 
 
 @dataclass(frozen=True)
@@ -72,6 +68,13 @@ class Comparison:
             rows.append(row)
         return rows
 
+    def table(self) -> Any:
+        """Return `rows` as a data frame; what is not known is null."""
+        rows = self.rows()
+        names = [*rows[0], *(name for name in WITH_TRUTH if name not in rows[0])]
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        return make_frame(columns, like=self.majority.task_names)
+
     def labels(self) -> Any:
         """Return a data frame with a row per task and a column per method, with the labels."""
         names = {
@@ -85,14 +88,6 @@ class Comparison:
         from finegold.insight.notebook import comparison_html
 
         return comparison_html(self)
-
-
-def compare(
-    votes: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit
-) -> Comparison:
-    """Fit each method to the votes. `run` can be a fit function that shows progress."""
-    majority = fit(method_class("mv")(), votes)
-    return Comparison([run(method, votes) for method in methods], majority, truth)
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from finegold.errors import InputError
-from finegold.options import Constant, option, options_of
+from finegold.options import Constant, Options, option, options_of
 
 if TYPE_CHECKING:
     from finegold.io.tables import WatchReading
@@ -26,7 +26,7 @@ COLUMNS, TEXT, EXPORTS, DATABASES = (
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(Options):
     """How to read votes. What is not given is found out from the file.
 
     `gold` and `watch` are not options of reading: every function that reads votes has them as
@@ -252,21 +252,6 @@ class ReadOptions:
     def names_columns(self) -> bool:
         """Whether the layout or columns are named that only a plain table has."""
         return self.layout is not None or self.annotator is not None or self.label is not None
-
-    def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults."""
-        given = []
-        for each in fields(self):
-            value = getattr(self, each.name)
-            is_plain = value is None or isinstance(value, str | int)
-            # an empty list says nothing, but for words: then none of them means "no vote"
-            is_given = (
-                value != each.default
-                if is_plain
-                else each.name == "missing" or not hasattr(value, "__len__") or len(value) > 0
-            )
-            given += [each.name] if "option" in each.metadata and is_given else []
-        return given
 
 
 class Reading(TypedDict, total=False):

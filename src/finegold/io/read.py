@@ -102,7 +102,13 @@ def read(
         >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), layout="wide")
         Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
-    options = _check_options(gold, watch, reading)
+    options: dict[str, Any] = {"multi": False, **reading}
+    return read_with(votes, ReadOptions(gold=gold, watch=watch, **options))
+
+
+def read_with(votes: Any, options: ReadOptions) -> Annotations:
+    """Read votes with options as they are declared; `gold` and `watch` are among them."""
+    gold, options = options.gold, _complete(options)
     if isinstance(votes, Annotations):
         accepted = {"repeated", "multi"} if votes.multi or not options.multi else {"repeated"}
         given = [name for name in options.given() if name not in accepted]
@@ -142,18 +148,22 @@ def read_each(
         >>> finegold.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
         {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
-    questions = _read(votes, _check_options(gold, watch, {"question": ALL, **reading}))
+    options: dict[str, Any] = {"question": ALL, "multi": False, **reading}
+    return read_each_with(votes, ReadOptions(gold=gold, watch=watch, **options))
+
+
+def read_each_with(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
+    """Read the votes of each question with options as they are declared."""
+    questions = _read(votes, _complete(options))
     warn_of(
         finding for annotations in questions.values() for finding in annotations.hygiene.findings
     )
     return questions
 
 
-def _check_options(
-    gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]
-) -> ReadOptions:
+def _complete(options: ReadOptions) -> ReadOptions:
     """Return the options, with one list of classes and with the alias read."""
-    options = ReadOptions(gold=gold, watch=watch, **{"multi": False, **reading})
+    gold = options.gold
     if options.classes is not None and options.ordered is not None:
         remedies = [leave_out("classes"), leave_out("ordered")]
         raise InputError("classes and ordered both list the classes", remedies=remedies)

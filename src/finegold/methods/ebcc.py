@@ -110,7 +110,7 @@ class EBCC(Method):
     Examples:
         >>> import finegold
         >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2, 3, 3, 3], list("abcabcabc"), list("xxyyyyxxx"))
-        >>> finegold.aggregate(votes, "ebcc", n_restarts=5).label.tolist()
+        >>> finegold.aggregate(votes, finegold.EBCC(n_restarts=5)).label.tolist()
         ['x', 'y', 'x']
     """
 

@@ -160,10 +160,12 @@ def method_of(result: ResultData) -> Method:
     return chosen(**settings)
 
 
-def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
+def make_method(method: str | Method | type[Method], settings: dict[str, Any]) -> Method:
     """Return the method of this name with these settings. A method object is returned as it is,
-    without settings.
+    and a class gives a method with its defaults.
     """
+    if isinstance(method, type):
+        method = method()
     if isinstance(method, Method):
         if settings:
             raise InputError(

@@ -248,3 +248,29 @@ def _scores_with_truth(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floa
             remedies=[use(ordered=Placeholder("CLASSES"), text="with all classes")],
         )
     return scale[labels[known]], scale[truth[known]]
+
+
+def distances(p: Floats, q: Floats, scale: Floats | None = None) -> dict[str, float]:
+    """Return the mean distances of rows of probabilities from others, by name.
+
+    `jensen_shannon` is a distance from 0 to 1, the root of the divergence in bits; `manhattan` is
+    the sum of absolute differences, from 0 to 2; `wasserstein` is in units of the scale, and only
+    there if a scale is given.
+    """
+
+    def divergence(rows: Floats, middle: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(rows > 0, rows * np.log2(rows / middle), 0.0).sum(axis=1))
+
+    middle = (p + q) / 2
+    shared = (divergence(p, middle) + divergence(q, middle)) / 2
+    found = {
+        "jensen_shannon": float(np.sqrt(np.maximum(shared, 0)).mean()),
+        "manhattan": float(np.abs(p - q).sum(axis=1).mean()),
+    }
+    if scale is not None:
+        order = np.argsort(scale)
+        steps = np.diff(scale[order])
+        moved = np.abs(np.cumsum(p[:, order] - q[:, order], axis=1)[:, :-1])
+        found["wasserstein"] = float((moved * steps).sum(axis=1).mean())
+    return found

@@ -15,7 +15,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from finegold.api.job import Job
+from finegold.api.fit import fit_votes
+from finegold.api.options import FitOptions
 from finegold.errors import InputError
 from finegold.kernels.jit import compiling
 from finegold.methods.lookup import make_method, method_class, method_names
@@ -152,12 +153,12 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
             "SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project
         )
         kept = [services.files.stored(row["file"], row["name"]) for row in rows]
-        where: Any = {"threads": wanted.threads, "on_step": on_step}
+        options = FitOptions(
+            method=method, prior=earlier, predictions=files or kept, threads=wanted.threads
+        )
         try:
             with compiling(say):
-                result = Job(
-                    votes, method=method, prior=earlier, predictions=files or kept, **where
-                ).run()
+                result = fit_votes(votes, options, on_step=on_step)
         except InputError as error:  # which uses the files' own names
             raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in kept}) from error
         job.message = ""

@@ -16,7 +16,8 @@ import polars as pl
 from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, BaseModel, Field
 
-from finegold.api.job import Job
+from finegold.api.fit import fit_votes
+from finegold.api.options import FitOptions
 from finegold.errors import InputError
 from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
@@ -500,7 +501,7 @@ def new_base(
     removed: int = 0,
 ) -> None:
     """Store new votes, which include the batches `read` and not `removed`, with their majority vote; drop old fits."""
-    majority = Job(votes, method="mv").run()
+    majority = fit_votes(votes, FitOptions(method="mv"))
     store, blob, browser = (
         services.store,
         services.files.keep(majority.save, ".finegold"),
