@@ -20,7 +20,6 @@ COMMANDS = {
     "evaluate": ("{votes}", "--method", "ds", "--truth", str(TRUTH)),
     "export": ("{votes}", "--method", "ds", "--for", "torch", "-o", "{folder}/train.parquet"),
     "next": ("{votes}", "--method", "ds"),
-    "plot": ("{votes}", "confidence", "--method", "ds", "-o", "{folder}/chart.svg"),
     "report": ("{votes}", "--method", "ds", "-o", "{folder}/report.html"),
     "trust": ("{votes}", "--method", "ds"),
     "update": ("{model}", "{votes}", "--refit", "-o", "{folder}/new.finegold"),

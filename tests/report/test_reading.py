@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import finegold
-from finegold.report.html import html
-from finegold.report.views import view
-from finegold.report.views.tasks import reading
+from finegold.report.sections import Subject
+from finegold.report.sections.reading import Reading, reading
 from tests.studio.test_reading import DIRTY
 from tests.support.cli_helpers import write
+
+
+def read(result: finegold.Result) -> Reading:
+    return reading(Subject(result))
 
 
 @pytest.fixture
@@ -23,8 +24,8 @@ def result(tmp_path: Path) -> finegold.Result:
 
 
 def test_votes_of_classes_and_reasons_why_cells_were_left_out(result: finegold.Result) -> None:
-    found = reading(result)
-    assert [(one.name, one.n) for one in found.classes] == [("Cat", 6), ("cat", 6), ("dog", 4)]
+    found = read(result)
+    assert found.classes == [("Cat", 6), ("cat", 6), ("dog", 4)]
     assert dict(found.left_out) == {
         "votes without a label": 1,
         "“NA”, which means no vote": 2,
@@ -39,28 +40,13 @@ def test_votes_of_classes_and_reasons_why_cells_were_left_out(result: finegold.R
 
 
 def test_merged_spellings_are_shown_and_raise_no_alarm(tmp_path: Path) -> None:
-    found = reading(finegold.aggregate(write(tmp_path / "v.csv", DIRTY), "mv", normalise=True))
+    found = read(finegold.aggregate(write(tmp_path / "v.csv", DIRTY), "mv", normalise=True))
     assert ([one.is_merged for one in found.spellings], found.alarms) == ([True], [])
 
 
 def test_spaces_that_would_not_be_seen_are_quoted(tmp_path: Path) -> None:
     with pytest.warns(finegold.errors.FinegoldWarning):
         result = finegold.aggregate(write(tmp_path / "v.csv", DIRTY.replace("Cat", " cat")), "mv")
-    found = reading(result)
-    assert [one.name for one in found.classes] == ['" cat"', "cat", "dog"]
+    found = read(result)
+    assert [name for name, _ in found.classes] == ['" cat"', "cat", "dog"]
     assert found.spellings[0].spellings == [('" cat"', 6), ("cat", 6)]
-
-
-def test_the_page_has_the_section_with_all_numbers_and_without_votes_no_findings(
-    result: finegold.Result,
-) -> None:
-    page = html(view(result))
-    section = re.sub("<[^>]+>", " ", page[page.index('id="reading"') : page.index('id="tasks"')])
-    for words in (
-        "20 rows: 16 votes by 3 annotators on 6 tasks, 3 classes",
-        "look alike",
-        "which means no vote",
-    ):
-        assert words in " ".join(section.split())
-    found = reading(replace(result, annotations=None))
-    assert (found.classes, found.spellings, found.alarms) == ([], [], [])

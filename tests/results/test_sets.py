@@ -15,7 +15,9 @@ import pytest
 import finegold
 from finegold import FinegoldWarning, InputError, insight
 from finegold.fitting import multi_label
-from finegold.report.views.sets import view_sets
+from finegold.io.truth import match_sets
+from finegold.report.sections import Subject
+from finegold.report.sections.sets import options, pairs, set_tasks
 from finegold.results import sets as result_sets
 from finegold.results.sets import set_figures
 from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
@@ -651,34 +653,35 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
     succeed("report", votes, "--multi", "--truth", truth, "-o", page)
     shown = page.read_text()
     result = finegold.aggregate(drawn.table(), multi=True)
-    view = view_sets(result, drawn.truth, title="votes")
+    truths = match_sets(result.annotations, drawn.truth)
+    subject = Subject(result, true_sets=truths)
+    shown_options, tasks = options(subject), set_tasks(subject)
     p = result.posterior
     doubtful = (p > 0.2) & (p < 0.8)
-    assert view.tasks_shown.total == doubtful.any(axis=1).sum() > 0
-    assert [row.confidence for row in view.tasks] == sorted(result.confidence[doubtful.any(axis=1)])
-    first = list(result.task_names).index(view.tasks[0].task)
-    assert [option for option, _ in view.tasks[0].doubtful] == list(
+    assert tasks.shown.total == doubtful.any(axis=1).sum() > 0
+    assert [row.confidence for row in tasks.rows] == sorted(result.confidence[doubtful.any(axis=1)])
+    first = list(result.task_names).index(tasks.rows[0].task)
+    assert [option for option, _ in tasks.rows[0].doubtful] == list(
         result.class_names[np.flatnonzero(doubtful[first])]
     )
-    by_name = {row.option: row for row in view.options}
+    by_name = {row.option: row for row in shown_options.rows}
     assert [by_name[name].n_tasks for name in list(result.class_names)] == (p > 0.5).sum(
         axis=0
     ).tolist()
     assert [by_name[name].n_doubtful for name in list(result.class_names)] == doubtful.sum(
         axis=0
     ).tolist()
-    assert all(row["asked"] >= 5 for row in view.pairs)
-    assert view.judged is not None
-    assert f"{100 * view.judged['exact_match']:.0f}\u202f% are right as a whole" in shown
+    assert all(row["asked"] >= 5 for row in pairs(subject).rows)
+    assert shown_options.compared is not None
+    assert f"{100 * shown_options.compared['exact_match']:.0f}\u202f% are right as a whole" in shown
     words = {
         *result.class_names,
         *result.annotator_names,
         "in doubt",
         "sensitivity",
-        view.tasks[0].task,
+        tasks.rows[0].task,
     }
     assert all(str(word) in shown for word in words)
-    assert "<script" not in shown
     result.save(model)
     assert run("report", model, "-o", page).exit_code == 0
     assert run("report", model, "--method", "ds", "-o", page).exit_code == 2

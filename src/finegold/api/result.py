@@ -317,16 +317,25 @@ class Result(ResultData):
         found: Trust = insight.trust(self, truth)
         return found
 
-    def report(self, path: str | Path, truth: Any = None) -> None:
+    def report(
+        self,
+        path: str | Path,
+        truth: Any = None,
+        *,
+        certificate: Any = None,
+        svg: str | Path | None = None,
+    ) -> None:
         """Write one HTML file that shows the labels, tasks in doubt, annotators and the fit.
 
         Args:
             path: The file to write.
             truth (path, data frame or mapping): Known truths to compare the labels with.
+            certificate (Certificate or path): What `finegold.certify` measured: it stands first.
+            svg: A folder for the figures, as SVG files.
         """
         from finegold.report import write_report
 
-        write_report(self, path, truth)
+        write_report(self, path, truth, certificate=certificate, svg=svg)
 
     def update(
         self, votes: Any = None, *, gold: Any = None, refit: bool = False, **more: Any

@@ -27,7 +27,6 @@ PANELS = {
         "next": "trust:next_votes",
         "judges": "judges",
         "rank": "judges",
-        "plot": "show",
     },
     "Data": {"update": "aggregate", "convert": "data", "export": "data"},
     "Research": {"methods": "show", "simulate": "data"},

@@ -1,4 +1,4 @@
-"""`finegold demo`, `report`, `plot`, `studio` and `methods`: try it, and look at votes and labels."""
+"""`finegold demo`, `report`, `studio` and `methods`: try it, and look at votes and labels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from finegold.cli.outputs import say, shown_name, warn
 from finegold.errors import InputError, OutputError
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
-from finegold.report import FORMATS, KINDS
-from finegold.system.memory import did_you_mean
 
 BYTES_PER_MIB = 2**20
 
@@ -96,6 +94,12 @@ def demo(folder: str) -> None:
 @o.command
 @o.votes_or_model
 @o.opt("-o", "--output", default="report.html", show_default=True, help="The HTML file.")
+@o.opt("--svg", metavar="FOLDER", help="Save each figure as an SVG file too.")
+@o.opt(
+    "--certificate",
+    metavar="FILE",
+    help="What finegold certify measured (.json): it stands first.",
+)
 @o.truth_options()
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
@@ -104,6 +108,8 @@ def report(
     context: click.Context,
     files: tuple[str, ...],
     output: str,
+    svg: str | None,
+    certificate: str | None,
     truth: str | None,
     truth_task: str | None,
     truth_label: str | None,
@@ -113,19 +119,26 @@ def report(
     """Write one HTML file about the labels. It needs no network and no server, and it can be
     printed.
 
-    It shows how good the labels are, which tasks a person should check, how good each annotator is,
+    It shows what was measured or voted, which tasks a person should check, how good each annotator is,
     the prototypes, the classes, agreement, calibration, and how the labels were computed. For sets
     of labels it shows the options, the tasks in doubt, and how good annotators are at each option.
     """
     from finegold.report import require_libraries, write_report
 
     require_libraries()
-    out.check_outputs([], [output], [*files, truth], reading, fit)
+    out.check_outputs([], [output], [*files, truth, certificate], reading, fit)
     truths = truths_of(truth, truth_task, truth_label)
     result = result_of(files, reading, fit)
-    command = CommandLine(context.obj).change({})
-    write_report(result, output, truths, title=title_of(files), command=command)
-    say(f"wrote {output}; open it in a browser")
+    write_report(
+        result,
+        output,
+        truths,
+        title=title_of(files),
+        command=CommandLine(context.obj).change({}),
+        certificate=certificate,
+        svg=svg,
+    )
+    say(f"wrote {output}; open it in a browser" + (f"; figures are in {svg}" if svg else ""))
 
 
 def title_of(files: tuple[str, ...]) -> str:
@@ -134,50 +147,6 @@ def title_of(files: tuple[str, ...]) -> str:
     first = name if "://" in name else Path(name).name or name
     first = "standard input" if first == "-" else first
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
-
-
-@o.command
-@click.argument("file", metavar="FILE|MODEL", help=o.VOTES_OR_MODEL)
-@click.argument(
-    "kind",
-    metavar="KIND",
-    help=f"One of {', '.join(KINDS)}.",
-    shell_complete=o.completing(KINDS),
-)
-@o.opt("-o", "--output", required=True, help="The image file: .svg, .png or .pdf.")
-@o.opt("--who", metavar="NAME", help="The annotator to show, for the chart annotator.")
-@o.truth_options()
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def plot(
-    file: str,
-    kind: str,
-    output: str,
-    who: str | None,
-    truth: str | None,
-    truth_task: str | None,
-    truth_label: str | None,
-    fit: FitOptions,
-    reading: ReadOptions,
-) -> None:
-    """Save one chart of the report."""
-    from finegold.report import require_libraries, write_plot
-
-    require_libraries()
-    if kind not in KINDS:
-        raise InputError(
-            f"there is no chart {kind!r}; choose one of"
-            f" {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
-        )
-    if (kind == "annotator") != (who is not None):
-        raise InputError(
-            "--who NAME is required for the chart annotator and not allowed for other charts"
-        )
-    if Path(output).suffix.lower().removeprefix(".") not in FORMATS:
-        raise InputError(f"{output} must end in .svg, .png or .pdf")
-    out.check_outputs([], [output], [file, truth], reading, fit)
-    truths = truths_of(truth, truth_task, truth_label)
-    write_plot(result_of((file,), reading, fit), kind, output, truths, who=who)
 
 
 @o.command

@@ -154,12 +154,13 @@ def certify(
     accepted unchecked.
     """
     from finegold.api import certify as api
+    from finegold.api.fit import given_result
 
     out.check_outputs([output], [certificate], [*files, checks, plan], reading, fit)
     if certificate is not None and Path(certificate).suffix.lower() not in (".html", ".json"):
         raise InputError(f"--certificate takes a .html or .json file, not {certificate}")
     drawn = api.find_plan(checks, plan)
-    if fit.method is None:
+    if fit.method is None and given_result(files) is None:
         fit = replace(fit, method=drawn.method)
     result = result_of(files, reading, fit)
     made = api.certify(result, checks, plan=drawn)

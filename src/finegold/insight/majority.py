@@ -12,7 +12,7 @@ need not add up to it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from finegold.kernels.votes import outvoted
 from finegold.results.data import TASKS_PER_RUN, ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
-from finegold.votes.annotations import kernel_votes
+from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, Codes, look_up, to_list
 from finegold.votes.frames import make_frame
 from finegold.votes.pairs import rows_of
@@ -192,6 +192,36 @@ def _list_parts(parts: list[tuple[float, str]]) -> str:
     return shown + (
         f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else ""
     )
+
+
+class Voted(NamedTuple):
+    """The number of tasks by what their votes say."""
+
+    # all votes are for one class
+    unanimous: int
+    # they differ, and one class has the most
+    majority: int
+    # several classes have the most votes
+    tied: int
+    # there is only one vote
+    single: int
+
+
+def what_was_voted(votes: Annotations, tasks: Flags) -> Voted:
+    """Return what the votes on these tasks say, without any method."""
+    first = votes.task_ptr[:-1].astype(np.int64)
+    size, n_classes = np.diff(votes.cell_ptr), np.diff(votes.task_ptr)
+    is_most = size == np.repeat(np.maximum.reduceat(size, first), n_classes)
+    n_most = np.add.reduceat(is_most, first, dtype=np.int64)
+    n_votes = np.add.reduceat(size, first)
+    one_class, tied = n_classes == 1, n_most > 1
+    kinds = (
+        one_class & (n_votes > 1),
+        ~one_class & ~tied,
+        tied,
+        n_votes == 1,
+    )
+    return Voted(*(int((kind & tasks).sum()) for kind in kinds))
 
 
 def n_tied_votes(result: ResultData) -> int:

@@ -1,5 +1,7 @@
-"""Write a result as one HTML file or as one chart. Views (plain values) are made first, then
-charts, then the page.
+"""Write a result as one HTML file, or its figures as SVG files.
+
+`sections` turns a result into plain values, `page` holds their templates, and `html` puts both
+together, for the report and for the studio.
 """
 
 from __future__ import annotations
@@ -9,28 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from finegold.errors import InputError
-from finegold.system.files import write_bytes
+from finegold.system.files import prepared, write_bytes
 
 if TYPE_CHECKING:
     from finegold.results.data import ResultData
 
-__all__ = ["require_libraries", "write_plot", "write_report"]
-
-
-KINDS = {
-    "confidence": "number of tasks by the probability of their label",
-    "ranking": "accuracy of each annotator, with its interval",
-    "annotators": "accuracy against the number of votes",
-    "annotator": "confusion matrix of one annotator (--who NAME)",
-    "prototypes": "confusion matrices of the prototypes",
-    "mixtures": "how much each annotator follows each prototype",
-    "balance": "the share of each class",
-    "confusion": "confusion matrix of all annotators together",
-    "calibration": "calibration of the probabilities (--truth FILE)",
-    "change": "largest change in each iteration",
-    "bound": "the bound that the method maximises, by iteration",
-}
-FORMATS = ("svg", "png", "pdf")
+__all__ = ["require_libraries", "write_report"]
 
 
 def write_report(
@@ -40,55 +26,46 @@ def write_report(
     *,
     title: str | None = None,
     command: str | None = None,
+    certificate: Any = None,
     judges: dict[str, Any] | None = None,
+    svg: str | Path | None = None,
 ) -> None:
-    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds
-    a section.
+    """Write a self-contained HTML file.
+
+    Args:
+        result: The labels.
+        path: The file.
+        truth: Known truths to compare the labels with: a path, a data frame or a mapping.
+        title: The title of the page.
+        command: What a reader can paste to get the same page.
+        certificate: What was measured on a random sample (`finegold.certify`): it comes first.
+        judges: What is known of LLM judges; they get a section.
+        svg: A folder for the figures, one file each.
     """
     require_libraries()
-    from finegold.report.html import html, sets_html
-    from finegold.report.views import view
-    from finegold.report.views.sets import view_sets
+    from finegold.io.truth import match_sets, match_truth
+    from finegold.report.html import render_figures, render_page
+    from finegold.report.sections.subject import Subject, measurement_of
+    from finegold.results.data import votes_of
 
-    if result.label_sets is not None:
-        title = title or f"Sets of labels by {result.method}"
-        page = sets_html(view_sets(result, truth, title=title, command=command))
-    else:
-        page = html(
-            view(
-                result,
-                truth,
-                title=title or f"Labels by {result.method}",
-                command=command,
-                judges=judges,
-            )
-        )
+    has_sets = result.label_sets is not None
+    kind = "Sets of labels" if has_sets else "Labels"
+    subject = Subject(
+        result,
+        key=None if has_sets or truth is None else match_truth(result, truth),
+        true_sets=match_sets(votes_of(result), truth) if has_sets and truth is not None else None,
+        measurement=None if certificate is None else measurement_of(certificate),
+        judges=judges,
+        command=command,
+    )
+    page = render_page(subject, title or f"{kind} by {result.method}")
     write_bytes(path, page.encode("utf-8"))
-
-
-def write_plot(
-    result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None
-) -> None:
-    """Write one chart as SVG, PNG or PDF, by the extension of the path.
-
-    `kind` is a key of KINDS; `who` names the annotator of the chart "annotator".
-    """
-    require_libraries()
-    from finegold.report.charts import DRAWN, draw_annotator
-    from finegold.report.images import image
-    from finegold.report.views import view
-    from finegold.results.sets import refuse_sets
-
-    refuse_sets(result, "charts")
-    drawn = draw_annotator(result, who) if kind == "annotator" else DRAWN[kind](view(result, truth))
-    if drawn.spec is None:
-        raise InputError(f"there is no chart {kind}: {drawn.absent}")
-    write_bytes(path, image(drawn.spec, Path(path).suffix.lower().removeprefix(".")))
+    if svg is not None:
+        with prepared(Path(svg)):
+            for name, figure in render_figures(page).items():
+                write_bytes(Path(svg) / f"{name}.svg", figure.encode("utf-8"))
 
 
 def require_libraries() -> None:
-    missing = [name for name in ("jinja2", "vl_convert") if find_spec(name) is None]
-    if missing:
-        raise InputError(
-            f"reports and plots need {', '.join(missing)}: pip install 'finegold[report]'"
-        )
+    if find_spec("jinja2") is None:
+        raise InputError("reports need jinja2: pip install 'finegold[report]'")

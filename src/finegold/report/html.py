@@ -1,8 +1,8 @@
-"""Render a view as one self-contained HTML file with its styles, scripts and figures.
+"""Render sections as HTML, all of them as one self-contained page, and their figures as SVG files.
 
-Autoescape is on. Scripts read their data from JSON elements, in which `tojson` escapes <, >, &, '
-and all non-ASCII characters. The content security policy forbids all network requests, and all
-scripts except the two with known hashes.
+Autoescape is on. Sections have neither scripts nor inline styles: figures are SVG that is drawn by
+templates (`page/charts.html`), whose colours come from `page/sections.css`. The content security
+policy of the page forbids all network requests, and all scripts except the one with a known hash.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -18,55 +19,77 @@ import jinja2
 from markupsafe import Markup
 
 import finegold
-from finegold.report.charts import MANY_CLASSES, draw_charts
-from finegold.report.images import bundle
-from finegold.report.views import View
-from finegold.report.views.common import percent
-from finegold.report.views.sets import SetsView
-from finegold.report.views.tasks import REASONS
+from finegold.report.scales import Scale, round_up, short
+from finegold.report.sections import SECTIONS, Subject, sections_of
+from finegold.report.sections.common import clip, percent
+from finegold.report.sections.tasks import REASONS
 
 # larger odds are shown as this
 MAX_ODDS = 1000
+# with more classes, a heat map takes the full width
+MANY_CLASSES = 25
+# measures of agreement: their name, and what they are for
+COEFFICIENTS = {
+    "alpha": ("Krippendorff’s alpha", "recommended: any number of annotators, missing votes"),
+    "fleiss": ("Fleiss’ kappa", "for many annotators"),
+    "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
+    "ac1": ("Gwet’s AC1", "robust against very unequal class frequencies"),
+    "observed": (
+        "Observed agreement",
+        "share of pairs of votes that agree, including agreement by chance",
+    ),
+    "self_agreement": (
+        "Agreement with oneself",
+        "of annotators who voted on a task more than once",
+    ),
+}
+FIGURE = re.compile(r'<svg class="plot[^"]*" data-figure="([^"]+)".*?</svg>', re.DOTALL)
+VARIABLE = re.compile(r"(--[\w-]+):\s*light-dark\(([^,]+),[^)]*\)")
 
 
-def html(view: View) -> str:
-    charts = draw_charts(view)
-    scripts, confusions = (
-        {"bundle": bundle(), "script": _page("report.js")},
-        view.annotators.confusions,
-    )
-    digests = [hashlib.sha256(code.encode()).digest() for code in scripts.values()]
+def render_section(name: str, subject: Subject) -> str:
+    """Return one of SECTIONS as HTML: one <section> element with the id `name`."""
+    section = SECTIONS[name]
+    template = _environment().get_template(section.template)
+    return template.render(view=section.make(subject), name=name)
+
+
+def render_page(subject: Subject, title: str) -> str:
+    """Return all sections that apply to the subject as one page."""
+    names, script, now = sections_of(subject), _read("report.js"), datetime.now(UTC)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         _environment()
         .get_template("report.html")
         .render(
-            view=view,
-            charts=charts,
-            reasons=REASONS,
-            many=MANY_CLASSES,
-            specs={name: chart.spec for name, chart in charts.items() if chart.spec},
-            confusions=(
-                confusions and {"classes": confusions.classes, "matrices": confusions.matrices}
-            )
-            or {},
-            hashes=Markup(
-                " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-            ),
-            css=Markup(_page("report.css")),
+            title=title,
+            result=subject.result,
+            sections={name: Markup(render_section(name, subject)) for name in names},
+            titles={name: SECTIONS[name].title for name in names},
+            css=Markup(stylesheet() + _read("report.css")),
+            script=Markup(script),
+            digest=digest,
             version=finegold.__version__,
-            made=written_date(datetime.now(UTC)),
-            **{name: Markup(code) for name, code in scripts.items()},
+            made=written_date(now),
         )
     )
 
 
-def sets_html(view: SetsView) -> str:
-    """Render the page about sets of labels, which has no scripts."""
-    made = written_date(datetime.now(UTC))
-    page = _environment().get_template("sets.html")
-    return page.render(
-        view=view, css=Markup(_page("report.css")), version=finegold.__version__, made=made
-    )
+def render_figures(page: str) -> dict[str, str]:
+    """Return each figure of a page, by its name, as an SVG file in light colours."""
+    css = stylesheet()
+    colours = dict(VARIABLE.findall(css))
+    rules = css[css.index("/* figures */") : css.index("/* end of figures */")]
+    style = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]].strip(), rules)
+    return {
+        found[1]: re.sub(r"(<svg[^>]*>)", rf"\1<style>{style}</style>", found[0], count=1)
+        for found in FIGURE.finditer(page)
+    }
+
+
+def stylesheet() -> str:
+    """Return the styles of the sections: colours, tables, figures."""
+    return _read("sections.css")
 
 
 def written_date(moment: datetime) -> str:
@@ -85,8 +108,17 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals |= {
+        "Scale": Scale,
+        "round_up": round_up,
+        "MANY": MANY_CLASSES,
+        "REASONS": REASONS,
+        "COEFFICIENTS": COEFFICIENTS,
+    }
     made.filters |= {
+        "clip": clip,
         "percent": percent,
+        "short": short,
         "number": lambda value: f"{value:,.0f}",
         "count": lambda n, one, many=None: f"{n:,} {one if n == 1 else many or one + 's'}",
         "few": lambda value: (
@@ -99,7 +131,8 @@ def _environment() -> jinja2.Environment:
     return made
 
 
-def _page(name: str) -> str:
+@cache
+def _read(name: str) -> str:
     return (files("finegold.report") / "page" / name).read_text(encoding="utf-8")
 
 

@@ -1,6 +1,5 @@
 "use strict";
-// Charts, sorting and filtering. Names from the data are inserted as text only (textContent, values), never as HTML or code.
-const island = (id) => JSON.parse(document.getElementById(id).textContent);
+// Light and dark, and tables that sort, filter and page.
 const all = (selector, under = document) => [...under.querySelectorAll(selector)];
 
 // --- light and dark -------------------------------------------------------------------------------------------------
@@ -70,64 +69,7 @@ function enhance(table) {
   pager.querySelector("button").addEventListener("click", () => { shown += 4 * size; draw(); });
   draw();
 }
-all("tr.votes").forEach((row) => {
-  const button = row.previousElementSibling.querySelector("button.more");
-  row.hidden = true;
-  button.append(button.nextElementSibling);  // the text shown without scripts becomes the label of the button
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    row.hidden = !row.hidden;
-    button.setAttribute("aria-expanded", String(!row.hidden));
-  });
-});
 all("table.paged").forEach(enhance);
-
-// --- charts ---------------------------------------------------------------------------------------------------------
-const specs = island("charts"), views = {};
-function saveButtons(figure, view, name) {
-  const line = document.createElement("span");
-  line.className = "save";
-  line.append("Save ");
-  for (const format of ["svg", "png"]) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = format.toUpperCase();
-    button.setAttribute("aria-label", `Save this chart as ${format.toUpperCase()}`);
-    button.addEventListener("click", async () => {
-      const link = document.createElement("a");
-      link.href = await view.toImageURL(format, 2);
-      link.download = `finegold-${name}.${format}`;
-      link.click();
-    });
-    line.append(button);
-  }
-  figure.querySelector("figcaption").append(line);
-}
-async function drawChart(place) {
-  const name = place.dataset.chart;
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { theme: "custom" } };
-  const { view } = await vegaEmbed(place, specs[name], options);
-  views[name] = view;
-  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the container has the alternative text
-  saveButtons(place.closest("figure"), view, name);
-}
-async function chooseAnnotator() {
-  const choice = document.getElementById("annotator-choice");
-  if (!choice) return;
-  const { classes, matrices } = island("confusions");
-  const words = document.getElementById("annotator-words");
-  const show = () => {
-    const matrix = matrices[choice.value];
-    const cells = matrix.flatMap((row, k) => row.map((share, l) => ({ truth: classes[k], vote: classes[l], share })));
-    views.annotator.data("cells", cells).run();
-    const worst = cells.filter((cell) => cell.truth !== cell.vote).sort((a, b) => b.share - a.share)[0];
-    words.textContent = worst ? `Most frequent mistake: ${worst.truth} is confused with ${worst.vote} in ${Math.round(100 * worst.share)} % of the cases.` : "";
-  };
-  choice.disabled = false;
-  choice.addEventListener("change", show);
-  show();
-}
-Promise.all(all("[data-chart]").map(drawChart)).then(chooseAnnotator);
 
 // --- current section------------------------------------------------------------------------------------------------
 const links = new Map(all("nav a").map((link) => [link.hash.slice(1), link]));

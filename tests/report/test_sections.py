@@ -1,16 +1,17 @@
 """What the report says, held against counts by hand."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 import finegold
 from finegold.errors import FinegoldWarning
 from finegold.io.truth import match_truth
-from finegold.report.views import view
-from finegold.report.views.common import percent
-from finegold.report.views.tasks import doubts, task_rows
+from finegold.report.sections.annotators import annotators
+from finegold.report.sections.classes import classes
+from finegold.report.sections.common import percent
+from finegold.report.sections.quality import quality
+from finegold.report.sections.subject import Subject
+from finegold.report.sections.tasks import doubts, task_rows, tasks
 from tests.support.report_helpers import SAMPLE, votes_of
 
 
@@ -19,20 +20,15 @@ def sample():
     return finegold.aggregate(SAMPLE / "votes.csv", "ptbcc")
 
 
-def test_the_quality_is_that_of_the_confidences_and_measured_accuracy_stands_beside_the_majority_vote(
-    sample,
-):
-    found, sure = view(sample, SAMPLE / "truth.csv").quality, sample.confidence
-    assert found.expected == pytest.approx(sure.mean())
-    assert found.errors == pytest.approx((1 - sure).sum())
-    words = "About 96 of 100 labels are right by the method's own confidences; to know, check 50"
-    assert view(sample).quality.headline.startswith(words)
-    edges = [np.inf, 0.99, 0.9, 0.66, 0.0]  # every task is in one band
-    assert [band.n for band in found.bands] == [
-        int(((sure >= low) & (sure < high)).sum()) for high, low in pairwise(edges)
-    ]
-    assert (found.judged.n, found.judged.accuracy) == (300, pytest.approx(283 / 300))
-    assert found.judged.majority == pytest.approx(260.5 / 300)
+def subject(result, truth=None):
+    return Subject(result, None if truth is None else match_truth(result, truth))
+
+
+def test_labels_are_compared_with_truths_beside_the_majority_vote(sample):
+    found = quality(subject(sample, SAMPLE / "truth.csv"))
+    assert sum(bin.n for bin in found.histogram) == found.n_tasks == 300
+    assert (found.comparison.n, found.comparison.accuracy) == (300, pytest.approx(283 / 300))
+    assert found.comparison.majority == pytest.approx(260.5 / 300)
 
 
 def test_gold_truths_are_neither_judged_nor_in_doubt():
@@ -42,18 +38,14 @@ def test_gold_truths_are_neither_judged_nor_in_doubt():
         FinegoldWarning,
         match="1 truth belongs to a task without votes and cannot be used: elsewhere",
     ):
-        found = view(result, {"a": "y", "c": "x", "elsewhere": "x"})
-    assert (
-        "1 of the truths belong to tasks without votes and are not counted."
-        in found.quality.sentences
-    )
-    assert (
-        "1 of the truths were given to the method as gold and are not counted."
-        in found.quality.sentences
-    )
-    assert found.quality.n_gold == 1
-    assert found.quality.judged.n == 1
-    assert [row.task for row in found.tasks.rows] == ["b"]
+        about = subject(result, {"a": "y", "c": "x", "elsewhere": "x"})
+    found = quality(about)
+    assert {
+        "1 of the truths belong to tasks without votes and are not counted.",
+        "1 of the truths were given to the method as gold and are not counted.",
+    } <= set(found.sentences)
+    assert (found.n_gold, found.comparison.n, sum(found.voted)) == (1, 1, 2)
+    assert [row.task for row in tasks(about).rows] == ["b"]
 
 
 def test_doubts_are_counted_as_by_hand():
@@ -91,13 +83,13 @@ def test_a_flip_names_the_majority_and_every_vote_with_its_weight_as_why_does(sa
 
 def test_many_votes_on_a_task_are_counted_where_they_are_not_listed():
     result = finegold.aggregate(votes_of(a="x" * 20 + "y" * 20, b="xxx"), "mv")
-    [row] = view(result).tasks.rows
+    [row] = tasks(subject(result)).rows
     assert (len(row.votes), row.votes_left_out) == (30, 10)
 
 
 def test_annotators_are_ranked_and_measured_by_known_truths():
     result = finegold.aggregate(votes_of(a="xxxy", b="yyyx", c="xxyy", d="yyyx"))
-    rows = view(result, {"a": "x", "b": "y"}).annotators.rows
+    rows = annotators(subject(result, {"a": "x", "b": "y"})).rows
     assert [row.rank for row in rows] == [1, 2, 3, 4]
     assert rows[0].accuracy >= rows[1].accuracy >= rows[-1].accuracy
     worst = next(row for row in rows if row.annotator == "3")
@@ -106,7 +98,7 @@ def test_annotators_are_ranked_and_measured_by_known_truths():
 
 def test_classes_show_what_is_taken_for_what():
     result = finegold.aggregate(votes_of(a="xxxx", b="xxxy", c="yyyy"), "mv")
-    found = view(result).classes
+    found = classes(subject(result))
     assert [(row.label, row.n_labels) for row in found.rows] == [("x", 2), ("y", 1)]
     assert found.matrix[0][0] == pytest.approx((4 + 3 * 0.75) / (4 + 0.75 * 4), abs=1e-4)
     assert found.mistakes == []  # 12 votes are too few to say so
@@ -116,7 +108,7 @@ def test_classes_show_what_is_taken_for_what():
 def test_classes_are_called_confused_only_with_enough_votes():
     often = {f"t{i}": "xxxxy" for i in range(20)}
     seldom = {f"u{i}": "zzzzx" for i in range(3)}
-    found = view(finegold.aggregate(votes_of(**often, **seldom), "mv")).classes
+    found = classes(subject(finegold.aggregate(votes_of(**often, **seldom), "mv")))
     assert {one.truth for one in found.mistakes} == {"x"}
     assert [(row.label, row.taken_for) for row in found.rows if row.n_labels] == [
         ("x", "y"),
@@ -136,7 +128,7 @@ def simulated(n_annotators, n_tasks, accuracy, more):
     votes = np.vstack([own, *more(own)])
     task, annotator = np.meshgrid(np.arange(n_tasks), np.arange(len(votes)))
     annotations = finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel())
-    return view(finegold.aggregate(annotations)).annotators
+    return annotators(subject(finegold.aggregate(annotations)))
 
 
 def test_annotators_who_copy_stand_in_one_group_and_who_votes_for_one_class_only_is_suspected():
@@ -164,7 +156,7 @@ def test_a_key_finds_tasks_and_classes_as_they_are_written():
 def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
     texts = [f"{'What is the capital of this country? ' * 50}{i}" for i in range(2)]
     result = finegold.aggregate(votes_of(**{texts[0]: "xy", texts[1]: "yx"}), "mv")
-    rows = view(result, {texts[0]: "x", texts[1]: "y"}).tasks.rows
+    rows = tasks(subject(result, {texts[0]: "x", texts[1]: "y"})).rows
     assert all(len(row.task) == 200 and row.task.endswith("…") for row in rows)
     assert sorted(row.right for row in rows) == [False, True]
 

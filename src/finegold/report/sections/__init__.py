@@ -1,0 +1,74 @@
+"""The sections of the report: a function of a result and a template for each.
+
+The report shows all sections that apply to a result; the studio serves them one by one, as HTML
+without scripts and without inline styles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from finegold.report.sections.agreement import agreement
+from finegold.report.sections.annotators import annotators
+from finegold.report.sections.classes import classes, prototypes
+from finegold.report.sections.quality import quality
+from finegold.report.sections.reading import reading
+from finegold.report.sections.record import record
+from finegold.report.sections.sets import options, pairs, set_annotators, set_tasks
+from finegold.report.sections.subject import Subject
+from finegold.report.sections.tasks import tasks
+
+__all__ = ["SECTIONS", "Section", "Subject", "sections_of"]
+
+
+class Section(NamedTuple):
+    """`make` returns the values that the template shows."""
+
+    # in the navigation
+    title: str
+    make: Callable[[Subject], Any]
+    template: str
+    applies: Callable[[Subject], bool]
+
+
+def _is_single(subject: Subject) -> bool:
+    return subject.result.label_sets is None
+
+
+def _is_crowd(subject: Subject) -> bool:
+    return _is_single(subject) and subject.judges is None
+
+
+def _has_judges(subject: Subject) -> bool:
+    return subject.judges is not None
+
+
+def _has_prototypes(subject: Subject) -> bool:
+    return _is_crowd(subject) and subject.result.learned.prototypes is not None
+
+
+def _has_sets(subject: Subject) -> bool:
+    return not _is_single(subject)
+
+
+SECTIONS = {
+    "quality": Section("Labels", quality, "quality.html", _is_single),
+    "reading": Section("Votes", reading, "reading.html", _is_single),
+    "judges": Section("Judges", lambda subject: subject.judges, "judges.html", _has_judges),
+    "tasks": Section("Tasks", tasks, "tasks.html", _is_single),
+    "annotators": Section("Annotators", annotators, "annotators.html", _is_crowd),
+    "prototypes": Section("Prototypes", prototypes, "prototypes.html", _has_prototypes),
+    "classes": Section("Classes", classes, "classes.html", _is_single),
+    "agreement": Section("Agreement", agreement, "agreement.html", _is_crowd),
+    "options": Section("Options", options, "options.html", _has_sets),
+    "set-tasks": Section("Tasks", set_tasks, "set_tasks.html", _has_sets),
+    "set-annotators": Section("Annotators", set_annotators, "set_annotators.html", _has_sets),
+    "pairs": Section("Annotators by option", pairs, "pairs.html", _has_sets),
+    "record": Section("Method", record, "record.html", lambda subject: True),
+}
+
+
+def sections_of(subject: Subject) -> list[str]:
+    """Return the names of the sections that apply, in their order."""
+    return [name for name, section in SECTIONS.items() if section.applies(subject)]

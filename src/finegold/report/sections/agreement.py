@@ -1,0 +1,67 @@
+"""Whether annotators agree, and whether the probabilities of labels are right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from finegold.insight.expected import Calibration
+from finegold.insight.measures import Agreement
+from finegold.report.sections.common import percent
+from finegold.report.sections.subject import Subject
+from finegold.votes.frames import to_polars
+
+# Krippendorff's recommended limits for alpha
+MIN_RELIABLE_ALPHA, MIN_TENTATIVE_ALPHA = 0.8, 0.667
+
+
+@dataclass(frozen=True)
+class AgreementSection:
+    agreement: Agreement
+    agreement_words: str
+    # None without known truths
+    calibration: Calibration | None
+    calibration_words: str
+    # bins of confidence, with the accuracy of their labels and its interval
+    curve: list[dict[str, Any]]
+
+
+def agreement(subject: Subject) -> AgreementSection:
+    agreed, tested = subject.trust.agreement, subject.trust.calibration
+    return AgreementSection(
+        agreement=agreed,
+        agreement_words=_in_words(agreed),
+        calibration=tested,
+        calibration_words="" if tested is None else _calibration_words(tested),
+        curve=[] if tested is None else to_polars(tested.curve()).to_dicts(),
+    )
+
+
+def _in_words(agreed: Agreement) -> str:
+    """Describe agreement by Krippendorff's limits."""
+    words = (
+        f"On {agreed.n_tasks:,} tasks with several votes, two annotators agree in"
+        f" {percent(agreed.observed)} of the cases"
+    )
+    if not math.isfinite(agreed.alpha):
+        return f"{words}; the votes do not show whether that is more than chance."
+    verdict = "too low to rely on single votes, which is why they are aggregated"
+    if agreed.alpha >= MIN_RELIABLE_ALPHA:
+        verdict = "high enough to take any single vote seriously"
+    elif agreed.alpha >= MIN_TENTATIVE_ALPHA:
+        verdict = "enough for tentative conclusions from single votes"
+    return f"{words}. Beyond chance, that is an alpha of {agreed.alpha:.2f}: {verdict}."
+
+
+def _calibration_words(tested: Calibration) -> str:
+    after = ", and no temperature would reduce it"
+    if tested.ece_after < tested.ece:
+        after = (
+            f"; a temperature of {tested.temperature:.2f} would reduce it to {tested.ece_after:.3f}"
+        )
+    return (
+        f"Labels have a mean confidence of {percent(tested.confidence, 1)};"
+        f" {percent(tested.accuracy, 1)} of them are right. The calibration error is"
+        f" {tested.ece:.3f}{after}."
+    )
