@@ -12,7 +12,7 @@ from finegold.methods.hds import HDS
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.matrices import annotator_matrices, evidence, group_matrices, predictive
-from finegold.votes.encoding import look_up
+from finegold.votes.encoding import match
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def scores_of(annotations, *methods):
     n = np.arange(len(label))
     results = [fit(method, rest, threads=1) for method in methods]
     pairs = [
-        (look_up(task, found.task_names), look_up(annotator, found.annotator_names))
+        (match(task, found.task_names), match(annotator, found.annotator_names))
         for found in results
     ]
     scores = [

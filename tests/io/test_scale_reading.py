@@ -9,18 +9,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
 
 from finegold.errors import InputError
 from finegold.io.read import read
-from finegold.io.tables import Progress, Table
+from finegold.io.tables import Progress
 from finegold.io.truth import read_truth
 from finegold.kernels import sort_votes
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import Coded, encode_integers, match, to_list
+from finegold.votes.encoding import Coded, Names, encode, to_list
 from tests.support.readers_votes import write
 
 ROWS = 60
@@ -82,13 +81,9 @@ def both_ways(
     votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any
 ) -> tuple[Annotations, Annotations]:
     with monkeypatch.context() as patch:
-        patch.setattr("finegold.io.tables.MOST_ROWS", 2)
+        patch.setattr("finegold.io.tables.ROWS_PER_BATCH", 2)
         streamed = read(votes, **options)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            Table, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values}))
-        )
-        return streamed, read(votes, **options)
+    return streamed, read(votes, **options)
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *COLUMNS])
@@ -124,14 +119,14 @@ def test_several_files_of_different_types_in_batches(
     pl.DataFrame({"task": [[1]], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(
         tmp_path / "c.parquet"
     )
-    with pytest.raises(InputError, match="the columns have different types from file to file"):
+    with pytest.raises(InputError, match="holds a list"):
         read(tmp_path)
 
 
 def test_a_mistake_in_a_late_batch_is_found_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 2)
+    monkeypatch.setattr("finegold.io.tables.ROWS_PER_BATCH", 2)
     good = "".join(f"t{i},ann,cat\n" for i in range(50))
     for bad, words in {
         ",ann,cat\n": r"row 51 \(line 52\): there is a label but no task",
@@ -144,7 +139,7 @@ def test_a_mistake_in_a_late_batch_is_found_in_its_place(
 
 
 def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 2)
+    monkeypatch.setattr("finegold.io.tables.ROWS_PER_BATCH", 2)
     truth = read_truth(
         write(tmp_path / "t.csv", "task,truth\n" + "".join(f"{i},{i % 3}\n" for i in range(20)))
     )
@@ -157,7 +152,7 @@ def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_progress_tells_rows_rate_and_time_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 10)
+    monkeypatch.setattr("finegold.io.tables.ROWS_PER_BATCH", 10)
     frame = pl.DataFrame({"task": range(100), "annotator": range(100), "label": [0] * 100})
     path = tmp_path / f"v.{kind}"
     if kind == "parquet":
@@ -183,62 +178,9 @@ def test_integers_are_coded_as_sorting_would(dtype: Any, spread: int) -> None:
     step = min(spread, int(info.max) // 100 or 1)
     pool = (RNG.integers(0, 90, 10_000) * step).astype(dtype) + dtype(info.min)
     names, codes = np.unique(pool, return_inverse=True)
-    found = encode_integers(pool)
-    assert np.array_equal(found[0], codes)
-    assert np.array_equal(found[1], names)
-    assert found[1].dtype == dtype
-
-
-@pytest.mark.parametrize("spread", [1, 2**20])
-def test_many_integers_are_replaced_by_their_codes(
-    monkeypatch: pytest.MonkeyPatch, spread: int
-) -> None:
-    monkeypatch.setattr(sort_votes, "MAX_VOTES", -1)
-    column = (RNG.integers(-90, 90, 10_000) * spread).astype(np.int32)
-    names, codes = np.unique(column, return_inverse=True)
-    found = encode_integers(column, into=column)
-    assert found[0] is column
-    assert np.array_equal(column, codes)
-    assert np.array_equal(found[1], names)
-
-
-def test_integers_that_are_codes_already_are_not_copied_and_sparse_ones_outgrow_the_first_hash_table() -> (
-    None
-):
-    column = np.array([2, 0, 1, 0], dtype=np.int32)
-    assert encode_integers(column)[0] is column
-    column = RNG.choice(RNG.integers(-(2**62), 2**62, 20_000), 50_000)
-    names, codes = np.unique(column, return_inverse=True)
-    found = encode_integers(column)
-    assert np.array_equal(found[0], codes)
-    assert np.array_equal(found[1], names)
-
-
-@pytest.mark.parametrize(
-    ("names", "values"),
-    [
-        (pl.Series(["a", "b", "ä"]), ["ä", "c", "a", "a"]),
-        (pl.Series([3, 5, 9]), [9, 3, 4, 2**80]),
-        (pl.Series([3, 5, 9]), [9, 2**200]),
-        (pl.Series([3, 2**64 - 1], dtype=pl.UInt64), [2**64 - 1, -1]),
-        (pl.Series([3, 5, 9]), ["9", "03", 3]),
-        (pl.Series(["3", "5"]), [5, "3"]),
-        (pl.Series([0.5, 2.0]), [2, 3]),
-        (pl.Series([True, False]), [True, 0]),
-        (pl.Series([1, 2]), [True, False]),
-        (pl.Series([], dtype=pl.String), ["a"]),
-        (pl.Series(["a", "b"]), []),
-    ],
-)
-def test_many_names_are_matched_like_few(
-    monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]
-) -> None:
-    vocabulary = nw.from_native(names, series_only=True)
-    few = match(values, vocabulary)
-    monkeypatch.setattr("finegold.votes.encoding.MIN_NAMES_FOR_JOIN", 0)
-    many = match(values, vocabulary)
-    assert many.tolist() == few.tolist()
-    assert many.dtype == np.int32
+    found = encode(Names(pool))
+    assert np.array_equal(found.codes, codes)
+    assert np.array_equal(np.asarray(found.names), names)
 
 
 def test_codes_are_freed_before_the_votes_are_sorted(

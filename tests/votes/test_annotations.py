@@ -115,11 +115,6 @@ def test_names_of_mixed_kinds_are_told_apart_by_how_they_are_written():
     assert a.counts.repeated == 1
 
 
-def test_numbers_of_mixed_kinds_are_sorted_by_value():
-    a = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], [10, 2, 0.5])
-    assert a.class_names.tolist() == ["0.5", "2", "10"]
-
-
 def test_integers_of_a_wide_range_and_of_small_types_are_encoded():
     wide = Annotations.from_arrays([-(2**60), 2**60, 0], [1, 2, 3], [0, 1, 0])
     assert wide.task_names.tolist() == [-(2**60), 0, 2**60]

@@ -464,7 +464,7 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
     columns = [
         column for column in opened.columns if str(column).strip().casefold() == samples.SAMPLE
     ]
-    values = opened.load(columns).rows[columns[0]].to_list() if columns else []
+    values = opened.read(columns).to_series().to_list() if columns else []
     ids = {text_of(each).strip() for each in values if each is not None} - {""}
     beside = samples.plan_path(sheet)
     if beside.exists() and (not ids or read_plan(beside).id in ids):

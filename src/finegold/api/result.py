@@ -14,7 +14,7 @@ from finegold.errors import InputError, leave_out
 from finegold.results import matrices, tables
 from finegold.results.data import ModelRecord, ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
-from finegold.votes.encoding import as_column, look_up
+from finegold.votes.encoding import Names, match, to_list
 from finegold.votes.frames import make_frame
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ class Result(ResultData):
         """
         refuse_sets(self, "single vote to predict")
         tasks, annotators = np.broadcast_arrays(
-            as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator))
+            *(np.array(Names(np.atleast_1d(names)), object) for names in (task, annotator))
         )
-        return matrices.predictive(self, look_up(tasks, self.task_names), self._codes(annotators))
+        return matrices.predictive(self, match(tasks, self.task_names), self._codes(annotators))
 
     def _codes(self, annotators: Any) -> NDArray[np.int32]:
-        codes = look_up(annotators, self.annotator_names)
+        codes = match(annotators, self.annotator_names)
         if (codes < 0).any():
-            unknown = as_column(annotators).tolist()[int(np.argmin(codes))]
+            unknown = to_list(Names(annotators))[int(np.argmin(codes))]
             raise InputError(f"there is no annotator {unknown!r}")
         return codes
 

@@ -377,7 +377,7 @@ def _content_of(items: Any, column: str) -> pl.DataFrame:
         raise InputError(
             f'the items have no column "{column}"; the columns are {", ".join(columns)}'
         )
-    frame = opened.load(columns).to_polars()
+    frame = opened.read(columns)
     keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
     shown = frame.drop([by_task, *candidates(columns, TRUTH)])
     return shown.with_columns(keys).unique(KEY, keep="first")

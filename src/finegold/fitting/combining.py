@@ -67,7 +67,7 @@ from finegold.results.data import (
     votes_of,
 )
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, Codes, look_up
+from finegold.votes.encoding import MISSING, Codes, match
 
 Floats = NDArray[np.float64]
 
@@ -144,7 +144,7 @@ def combine(
     unlabelled = joint.unlabelled
     if len(unlabelled) and n_more:
         unlabelled = unlabelled[
-            np.flatnonzero(look_up(unlabelled.to_list(), predictions.task_names) == MISSING)
+            np.flatnonzero(match(unlabelled.to_list(), predictions.task_names) == MISSING)
         ]
     combined = Combined(predictions, result.posterior, predicted, records)
     return replace(joint, combined=combined, notes=[*joint.notes, *notes], unlabelled=unlabelled)

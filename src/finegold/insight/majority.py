@@ -23,7 +23,7 @@ from finegold.results.data import TASKS_PER_RUN, ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations, kernel_votes
-from finegold.votes.encoding import MISSING, Codes, look_up, to_list
+from finegold.votes.encoding import MISSING, Codes, match, to_list
 from finegold.votes.frames import make_frame
 from finegold.votes.pairs import rows_of
 
@@ -136,7 +136,7 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     how frequent both classes are.
     """
     result = single_labels(result)
-    code = int(look_up([task], result.task_names)[0])
+    code = int(match([task], result.task_names)[0])
     if code == MISSING:
         raise InputError(f"there is no task {task!r} with votes")
     label, votes = result.label_codes[[code]], votes_of(result)
@@ -144,7 +144,7 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
         cells = slice(votes.task_ptr[code], votes.task_ptr[code + 1])
         other = int(votes.cell_class[cells][np.argmax(np.diff(votes.cell_ptr)[cells])])
         other = other if other != label[0] else int(margins(result)[0][code])
-    elif (other := int(look_up([against], result.class_names)[0])) == MISSING:
+    elif (other := int(match([against], result.class_names)[0])) == MISSING:
         raise InputError(f"there is no class {against!r}; there are {to_list(result.class_names)}")
     _, who, voted, weight = _weights(result, np.array([code]), label, np.array([other], np.int32))
     order = np.argsort(-weight, kind="stable")

@@ -26,7 +26,7 @@ from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
-from finegold.votes.encoding import MISSING, look_up, to_list
+from finegold.votes.encoding import MISSING, match, to_list
 from finegold.votes.frames import make_frame
 
 # of annotators
@@ -221,7 +221,7 @@ def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
     votes: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
     if annotators is None:
         return votes
-    codes = look_up(list(annotators), result.annotator_names)
+    codes = match(list(annotators), result.annotator_names)
     if (codes == MISSING).any():
         raise InputError(f"there is no annotator {list(annotators)[int(np.argmin(codes))]!r}")
     named: Floats = np.zeros_like(votes)

@@ -13,16 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.source import READABLE
-from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Coded, text_of, to_list
+from finegold.votes.encoding import MISSING, Coded, encode, encode_ids, text_of, to_list
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import drop_missing
 
@@ -326,9 +324,9 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     ids = people if is_transposed else ids
     if ids is None:
         return None
-    table = opened.load(columns)
+    table = opened.read(columns)
     labels, groups = _groups_of_votes(table, columns, ids)
-    rows = table.ids(ids)
+    rows = encode_ids(table[str(ids)], opened.is_text)
     is_blank = np.logical_and.reduce(
         [rows.codes == MISSING, *(coded.codes == MISSING for coded in labels.values())]
     )
@@ -348,7 +346,7 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
 
 
 def _groups_of_votes(
-    table: Table, columns: Sequence[Any], ids: Any
+    table: pl.DataFrame, columns: Sequence[Any], ids: Any
 ) -> tuple[dict[Any, Coded], list[list[Any]]]:
     """Return the labels of the columns that may hold votes, and the groups of two or more columns
     that share labels.
@@ -357,7 +355,7 @@ def _groups_of_votes(
     known = {ids, *candidates(columns, TRUTH)}
     free = [name for name in columns if name not in known and bare_name(name) not in INDEX]
     may_vote = [name for name in free if DERIVED.isdisjoint(parts_of(name))]
-    labels = {name: drop_missing(table.values(name), None) for name in may_vote}
+    labels = {name: drop_missing(encode(table[str(name)]), None) for name in may_vote}
     if len(labels) > MOST_COLUMNS:
         return labels, []
     few = {name: coded for name, coded in labels.items() if len(coded.names) <= MOST_LABELS}
@@ -505,7 +503,7 @@ def kappa_of(counts: NDArray[Any]) -> tuple[int, float]:
     return len(total), 1.0 if expected == 1 else float((observed - expected) / (1 - expected))
 
 
-def voting_columns(table: Table, columns: Sequence[Any], ids: Any) -> list[Any]:
+def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:
     """Return the columns of a table that the user calls wide, without row numbers, ids, texts and
     derived labels.
     """
@@ -537,53 +535,3 @@ def report_columns_aside(
         f" {', '.join(map(str, aside))} left aside"
     )
     return [Finding("columns", text)] if aside else []
-
-
-# A file per annotator
-
-
-def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table, list[Finding]]:
-    """Add the annotators as a column, if there are several files with tasks and labels and without
-    annotators.
-    """
-    columns = opened.columns
-    has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
-    paths = [PurePath(source.name) for source in opened.sources]
-    # names without endings
-    bare = []
-    for path in paths:
-        while path.suffix.lower() in READABLE:
-            path = path.with_suffix("")
-        bare.append(path.name)
-    # where all files are called alike
-    folders = [path.parent.name for path in paths]
-    names = next(
-        (names for names in (bare, folders) if all(names) and len(set(names)) == len(names)), []
-    )
-    if len(names) < 2 or not has_votes or candidates(columns, ANNOTATOR):
-        return opened, []
-    listing = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    text = (
-        f"{opened.name}: there is no column of annotators, so each file is taken for one annotator:"
-        f" {listing}"
-    )
-    return opened.with_annotators(names), [Finding("files", text)]
-
-
-def refuse_parts_of_one_table(opened: Table, annotations: Annotations) -> None:
-    """Refuse files that were taken for those of one annotator each and turn out to be parts of one
-    table.
-    """
-    if not any(source.annotator for source in opened.sources):
-        return
-    shares_none = annotations.n_votes == annotations.n_tasks
-    if annotations.counts.repeated or shares_none:
-        problem = (
-            "a file has a task more than once"
-            if annotations.counts.repeated
-            else "the files share no task"
-        )
-        remedies = [use(text="add a column of annotators"), use(annotator=NAME, text="to name it")]
-        raise InputError(
-            f"{problem}, so they are not one file per annotator", opened.name, remedies
-        )

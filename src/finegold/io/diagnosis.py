@@ -587,7 +587,8 @@ def explain_lost_columns(
             given |= {"task": ",".join(names)} if plain else {}
         else:
             may_be, when = "a table with a column per annotator", "if it is"
-            given = {"layout": "wide"} | ({"task": str(shape.ids)} if str(shape.ids) else {})
+            given = {"layout": "wide"}
+            given |= {"task": str(shape.ids)} if str(shape.ids) else {}
             given |= {"annotator": names} if plain else {}
         # the names are those of tasks
         is_clear = not shape.is_transposed and given.get("layout") == "transposed"

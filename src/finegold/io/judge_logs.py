@@ -26,7 +26,7 @@ from finegold.io.exports import find_export
 from finegold.io.exports.judges import load_calls, majority_of_people, read_nested, read_qrels
 from finegold.io.read import read
 from finegold.io.source import READABLE, Source, is_files, sources_of
-from finegold.io.tables import Table, as_text, open_sources, open_table
+from finegold.io.tables import Table, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import (
     FAILURES,
@@ -37,7 +37,7 @@ from finegold.io.verdicts import (
     is_clearly_pairwise,
     number_of,
 )
-from finegold.votes.encoding import MISSING, Codes, Names, encode_column, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, as_text, encode_ids, to_list
 
 Kind = Literal["pairwise", "pointwise"]
 Floats = NDArray[np.float64]
@@ -589,9 +589,7 @@ def _read_calls(
     calls = load_calls(opened)
     columns = opened.columns if calls is None else calls.columns
     column_of = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
-    frame = (
-        opened.load(list(dict.fromkeys(column_of.values()))).to_polars() if calls is None else calls
-    )
+    frame = opened.read(list(column_of.values())) if calls is None else calls
     if "judge" not in column_of:
         frame, column_of = (
             frame.with_columns(pl.lit(judge).alias(FILE)),
@@ -903,7 +901,7 @@ def _make_log(
         raise InputError(problem, source, remedies)
     coded = []
     for what, column in (("item", items), ("judge", table["judge"])):
-        names = encode_column(Names(column), is_text=True)
+        names = encode_ids(Names(column), is_text=True)
         if (names.codes < 0).any():
             row = int(np.argmax(names.codes < 0)) + 1
             raise InputError(

@@ -19,7 +19,7 @@ from finegold.io.source import is_files
 from finegold.io.tables import open_table
 from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, Codes, as_column, match, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, encode_ids, match, text_of, to_list
 from finegold.votes.labels import as_classes, listed
 from finegold.votes.merging import ModelOutput, align
 
@@ -112,12 +112,12 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
             raise InputError(problem, opened.name, [LIST_CLASSES])
         # as if it were certain
         return Model(name, opened.name, to_list(answers.task), known, np.eye(len(known))[said])
-    table = opened.load(opened.columns, [by_task])
-    tasks = table.ids(by_task)
+    table = opened.read(opened.columns)
+    tasks = encode_ids(table[str(by_task)], opened.is_text)
     if (tasks.codes == MISSING).any():
         row = int(np.argmin(tasks.codes))
-        raise InputError(f"{table.where(row)}: the task is missing; fill it in or remove the row")
-    texts = [table.rows[column].values for column in classes]
+        raise InputError(f"{opened.where(row)}: the task is missing; fill it in or remove the row")
+    texts = [table[str(column)] for column in classes]
     columns = [text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for text in texts]
     array = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)
@@ -136,7 +136,7 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     if len(given) not in (2, 3):
         raise InputError(f"{source} have {len(given)} parts; {FORMS}")
     classes = to_list(votes.class_names) if len(given) == 2 else list(given[2])
-    tasks = as_column(given[0]).tolist()
+    tasks = to_list(Names(given[0]))
     try:
         array = np.asarray(given[1], dtype=np.float64)
     except (TypeError, ValueError):

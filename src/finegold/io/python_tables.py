@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,9 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.votes.encoding import series_of
 from finegold.votes.frames import polars_column, to_polars
+
+if TYPE_CHECKING:
+    from finegold.io.tables import Table
 
 ACCEPTED = (
     "a path, several paths, a data frame (pandas, Polars, PyArrow, ...), a Hugging Face data set,"
@@ -64,6 +68,21 @@ def with_index(frame: Any, named: Sequence[Any]) -> Any:
         name for name in free if name in named or any(candidates([name], role) for role in roles)
     ]
     return nw.from_native(frame.to_native().reset_index(level=wanted)) if wanted else frame
+
+
+def index_as_column(opened: Table) -> tuple[Table, Any]:
+    """Return the table with the index of a pandas data frame as its first column, and the name of
+    it; None where there is no index of names.
+    """
+    import narwhals as nw
+
+    frame = opened.frame
+    index = nw.maybe_get_index(frame) if isinstance(frame, nw.DataFrame) else None
+    if index is None or type(index).__name__ == "RangeIndex" or index.nlevels != 1:
+        return opened, None
+    native = frame.to_native().reset_index()
+    columns = list(native.columns)
+    return replace(opened, frame=nw.from_native(native), columns=columns), columns[0]
 
 
 def _is_data_set(votes: Any) -> bool:

@@ -6,22 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, Unpack
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.io.columns import (
+    ANNOTATOR,
+    LABEL,
+    TASK,
     LostColumnsError,
+    candidates,
     guess_shape,
-    name_annotators_by_file,
-    refuse_parts_of_one_table,
     report_columns_aside,
 )
 from finegold.io.databases import is_database, read_query
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.exports import ALL, add_nested_hint, find_export
-from finegold.io.layouts import read_long, read_wide
+from finegold.io.long import read_cells, read_long
 from finegold.io.options import Reading, ReadOptions
-from finegold.io.source import is_files, sources_of, with_dialect
+from finegold.io.source import READABLE, is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
 from finegold.votes.annotations import Annotations
@@ -186,7 +189,8 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes by question. A table has one, without a name."""
     if is_database(votes) or options.query is not None:
         name, rows = read_query(votes, options.query)
-        votes = replace(open_table(rows), title=name)
+        votes = open_table(rows)
+        votes.title = name
     if options.encoding is not None or options.separator or options.header != 1:
         votes = with_dialect(votes, options.encoding, options.separator, options.header)
     if not is_files(votes):
@@ -219,7 +223,8 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         columns: dict[str, Any] = {
             name: None for name in ("label", "annotator", "layout") if name in options.given()
         }
-        plain = use(layout="long", **({} if options.format is None else {"format": None}))
+        without: dict[str, Any] = {} if options.format is None else {"format": None}
+        plain = use(layout="long", **without)
         remedies = [use(question=Placeholder("NAME"), **columns), plain]
         raise InputError(problem, remedies=remedies)
     from finegold.io.exports.read import read_export
@@ -241,12 +246,12 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
         if options.label is not None or not isinstance(options.annotator, str | None):
             problem = "a transposed table has one column of annotators and none of labels"
             raise InputError(problem, remedies=[use(annotator=Placeholder("NAME"), label=None)])
-        return read_wide(opened, options, is_transposed=True)
+        return read_cells(opened, options, is_transposed=True)
     if options.layout == "wide":
         if options.label is not None:
             remedies = [leave_out("label"), leave_out("layout", when="if there is one")]
             raise InputError("a wide table has no label column", remedies=remedies)
-        return read_wide(opened, options)
+        return read_cells(opened, options)
     if options.annotator is not None and not isinstance(options.annotator, str):
         remedies = [use(layout="wide")]
         raise InputError("several annotator columns make a wide table", remedies=remedies)
@@ -257,7 +262,7 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
         task, annotator = (
             (shape.votes, shape.ids) if shape.is_transposed else (shape.ids, shape.votes)
         )
-        annotations = read_wide(
+        annotations = read_cells(
             opened, replace(options, task=task, annotator=annotator), shape.is_transposed
         )
     else:
@@ -301,9 +306,8 @@ def read_alias(alias: Any) -> Alias:
             raise InputError(
                 f"{name} must have two columns, spellings and classes, but has {names}"
             )
-        table = opened.load(columns)
         header = (text_of(columns[0]), columns[1])
-        pairs = list(zip(*(table.rows[column].to_list() for column in columns), strict=True))
+        pairs = list(opened.read(columns).iter_rows())
     class_of: dict[str, Any] = {}
     for spelling, meant in pairs:
         if is_missing(meant):
@@ -314,3 +318,58 @@ def read_alias(alias: Any) -> Alias:
             problem = f"the spelling {spelling!r} means both {known!r} and {meant!r}"
             raise InputError(problem, name, [use(text="keep one of them")])
     return Alias(class_of, header)
+
+
+# A file per annotator
+
+
+def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table, list[Finding]]:
+    """Add the annotators as a column, if there are several files with tasks and labels and without
+    annotators.
+    """
+    columns = opened.columns
+    has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
+    paths = [PurePath(source.name) for source in opened.sources]
+    # names without endings
+    bare = []
+    for path in paths:
+        while path.suffix.lower() in READABLE:
+            path = path.with_suffix("")
+        bare.append(path.name)
+    # where all files are called alike
+    folders = [path.parent.name for path in paths]
+    names = next(
+        (names for names in (bare, folders) if all(names) and len(set(names)) == len(names)), []
+    )
+    if len(names) < 2 or not has_votes or candidates(columns, ANNOTATOR):
+        return opened, []
+    listing = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    text = (
+        f"{opened.name}: there is no column of annotators, so each file is taken for one annotator:"
+        f" {listing}"
+    )
+    files = zip(opened.sources, names, strict=True)
+    sources = [replace(file, annotator=name) for file, name in files]
+    return open_sources(sources), [Finding("files", text)]
+
+
+def refuse_parts_of_one_table(opened: Table, annotations: Annotations) -> None:
+    """Refuse files that were taken for those of one annotator each and turn out to be parts of one
+    table.
+    """
+    if not any(source.annotator for source in opened.sources):
+        return
+    shares_none = annotations.n_votes == annotations.n_tasks
+    if annotations.counts.repeated or shares_none:
+        problem = (
+            "a file has a task more than once"
+            if annotations.counts.repeated
+            else "the files share no task"
+        )
+        remedies = [
+            use(text="add a column of annotators"),
+            use(annotator=Placeholder("NAME"), text="to name it"),
+        ]
+        raise InputError(
+            f"{problem}, so they are not one file per annotator", opened.name, remedies
+        )

@@ -134,7 +134,7 @@ def _constant(opened: Table, options: ReadOptions, tasks: Sequence[str]) -> pl.D
     others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
     if by_task is None or not others or options.layout in ("wide", "transposed"):
         return None
-    frame = opened.load([by_task, *others]).to_polars()
+    frame = opened.read([by_task, *others])
     texts = [
         pl.Series(
             KEY if name == by_task else name,
@@ -201,11 +201,11 @@ def read_answers(
                 )
         by_task, by_truth = columns
         ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
-        table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
-        cells = [table.rows[column].to_list() for column in (by_task, by_truth, *ids)]
+        table = opened.read([by_task, by_truth, *ids])
+        cells = [table[str(column)].to_list() for column in (by_task, by_truth, *ids)]
         cells += [[None] * len(cells[0])] if not ids else []
         rows = [
-            ("" if is_missing(a) else text_of(a).strip(), b, c, table.where(i))
+            ("" if is_missing(a) else text_of(a).strip(), b, c, opened.where(i))
             for i, (a, b, c) in enumerate(zip(*cells, strict=True))
         ]
     task_of = _in_known_form(tasks)

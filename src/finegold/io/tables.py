@@ -1,9 +1,8 @@
 """A table of any source: its column names are known at once, and its rows are read when the columns
 are chosen.
 
-`open_table` takes files, streams, data frames and other objects. `load` reads all rows of some
-columns, `encode` reads them in batches and keeps codes only, and both return the table with these
-rows.
+`open_table` takes files, streams, data frames and other objects. `Table.batches` yields the rows of
+some columns, which `finegold.votes.encoding` makes codes of, and `Table.read` returns all of them.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import polars as pl
@@ -37,27 +36,15 @@ from finegold.io.source import (
     sniff,
     sources_of,
 )
-from finegold.votes.encoding import (
-    TEXT,
-    Coded,
-    Encoder,
-    Names,
-    encode_column,
-    encode_series,
-    text_of,
-)
-from finegold.votes.frames import names_of
+from finegold.votes.encoding import as_integers, as_text, series_of
+from finegold.votes.frames import polars_column
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
-# in a batch
-MOST_ROWS = 2**18
-# of the last column, where rows with too few fields show
+ROWS_PER_BATCH = 2**18
+# marks the rows in which the last column is blank, where rows with too few fields show
 SHORT = "__is_null__"
-# that hold the labels of one vote
+# hold the labels of one vote
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 # up to the first line end outside quotation marks
 HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')
@@ -90,41 +77,49 @@ class Progress(NamedTuple):
 WatchReading = Callable[[Progress], None]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Table:
-    """A table of files, of a data frame or of an export. Rows are there after `load` or `encode`
-    only.
-    """
+    """A table of files or of a data frame. What is known of its rows is there once they were read."""
 
-    columns: list[Any] = field(default_factory=list)
-    frame: nw.LazyFrame[Any] | nw.DataFrame[Any] | None = None
+    columns: list[Any]
+    # of narwhals; None if the table is one of files
+    frame: Any = None
     sources: Sequence[Source] = ()
     scans: Sequence[pl.LazyFrame] = ()
-    # every value is read as text, so that numbers are still to be recognised
-    is_text: bool = False
     # of a table without files
     title: str = "the data frame"
-    # the votes of an export; empty for the rows of files or of a data frame
-    origin: str = ""
-    # of the columns that were loaded
-    rows: Mapping[Any, Names] = field(default_factory=dict)
-    # by column, and whether it holds ids
-    coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)
     # the number of rows of each source
-    lengths: Sequence[int] = ()
-    # columns that were made text, because files have them in several types
-    mixed: frozenset[Any] = frozenset()
-    findings: Sequence[Finding] = ()
+    lengths: list[int] = field(default_factory=list)
+    # the number of rows that repeat the header
+    n_headers: int = 0
 
     @property
     def name(self) -> str:
         return ", ".join(source.name for source in self.sources[:3]) or self.title
 
+    @property
+    def is_text(self) -> bool:
+        """Whether every value is read as text, so that numbers are still to be recognised."""
+        return any(source.is_delimited for source in self.sources)
+
+    @property
+    def backend(self) -> str | None:
+        """The library of the data frame, for `Names`."""
+        is_own = self.frame is None or self.frame.implementation.is_polars()
+        return None if is_own else str(self.frame.implementation.value)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was noticed when the rows were read."""
+        if not self.n_headers:
+            return []
+        rows, are = ("row repeats", "is") if self.n_headers == 1 else ("rows repeat", "are")
+        text = f"{self.n_headers:,} {rows} the names of the columns and {are} left out"
+        return [Finding("headers", text)]
+
     def where(self, row: int) -> str:
         """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
-        if self.origin:
-            return f"{self.origin}, vote {row + 1:,}"
-        for source, length in zip(self.sources, self.lengths, strict=True):
+        for source, length in zip(self.sources, self.lengths, strict=False):
             if row < length:
                 line = 0
                 with suppress(*UNREADABLE):
@@ -135,27 +130,6 @@ class Table:
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
         return f"{self.title}, row {row + 1:,}"
-
-    def to_polars(self) -> pl.DataFrame:
-        return pl.DataFrame({str(name): column.values for name, column in self.rows.items()})
-
-    def ids(self, column: Any) -> Coded:
-        """Encode a column of names; blank ones are missing."""
-        if self.coded:
-            return self.coded[column, True]
-        return encode_column(self.rows[column], self.is_text or column in self.mixed)
-
-    def values(self, column: Any) -> Coded:
-        """Encode a column of labels or truths."""
-        if self.coded:
-            return self.coded[column, False]
-        return self.ids(column) if column in self.mixed else encode_series(self.rows[column])
-
-    def with_annotators(self, names: Sequence[str]) -> Table:
-        """Return the table with a column of annotators: one of these names for each file."""
-        return open_sources(
-            [replace(file, annotator=name) for file, name in zip(self.sources, names, strict=True)]
-        )
 
     def head(self, rows: int) -> list[list[Any]]:
         """Return the values of each column in the first rows."""
@@ -169,125 +143,95 @@ class Table:
             head = head.collect() if isinstance(head, nw.LazyFrame) else head
         return [head.get_column(name).to_list() for name in self.columns]
 
-    def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Table:
-        """Read all rows of these columns, some of which are ids."""
+    def read(self, columns: Sequence[Any]) -> pl.DataFrame:
+        """Return all rows of these columns; those that files have in several types become text."""
+        columns = list(dict.fromkeys(columns))
+        parts = list(self.batches({str(name): name for name in columns}))
+        together = {}
+        for name in map(str, columns):
+            pieces = [part.get_column(name) for part in parts]
+            types = {each.dtype for each in pieces} - {pl.Null()}
+            is_plain = not any(each.is_nested() for each in types)
+            if len(types) > 1 and is_plain and not all(each.is_integer() for each in types):
+                pieces = [as_text(piece) for piece in pieces]
+            frames = [piece.to_frame() for piece in pieces]
+            together[name] = pl.concat(frames, how="vertical_relaxed").to_series()
+        return pl.DataFrame(together)
+
+    def batches(
+        self,
+        columns: Mapping[str, Any],
+        watch: WatchReading | None = None,
+        lists: Collection[Any] = (),
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the rows of some columns under new names; `watch` is called after each batch.
+
+        Where `lists` has a column, its lists are written as text.
+        """
+        self.lengths, self.n_headers = [0] * max(len(self.sources), 1), 0
+        began = time.perf_counter()
+        expected = self._expected_rows() if watch is not None and self.sources else None
+        wanted = list(dict.fromkeys(columns.values()))
+        ids = [name for role, name in columns.items() if role in ("task", "annotator")]
+        is_text = self.is_text
+        for number, batch in self._rows(wanted, ids, lists):
+            if is_text:
+                batch = batch.with_columns(
+                    as_text(each) for each in batch.iter_columns() if each.dtype != pl.String
+                )
+                batch, n_headers = _without_headers(batch)
+                self.n_headers += n_headers
+            self.lengths[number] += len(batch)
+            yield pl.DataFrame({to: batch.get_column(str(of)) for to, of in columns.items()})
+            if watch is not None:
+                watch(Progress(sum(self.lengths), expected, time.perf_counter() - began))
+        if not sum(self.lengths):
+            raise InputError(f"{self.name} has a header but no rows; expected at least one")
+
+    def _rows(
+        self, columns: Sequence[Any], ids: Sequence[Any], lists: Collection[Any]
+    ) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield the number of a source, and some of its rows."""
+        # Numbers in JSON are fractions if one of them is: as ids they are read as they are written.
         if self.frame is not None:
             import narwhals as nw
 
             frame = self.frame
             if isinstance(frame, nw.LazyFrame):
                 try:
-                    frame = frame.select(*dict.fromkeys(columns)).collect()
+                    frame = frame.select(*columns).collect()
                 except Exception as error:
                     # anything may be wrong with what the user's own lazy frame is to do
-                    reason = (
-                        str(error).strip().splitlines()[0]
-                        if str(error).strip()
-                        else type(error).__name__
-                    )
-                    raise InputError(
-                        f"the lazy data frame cannot be collected: {reason}"
-                    ) from error
-            table = replace(self, rows={name: names_of(frame.get_column(name)) for name in columns})
-        else:
-            schema, mixed = self._schema(columns, ids)
-            parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
-            headers = 0
-            for number, batch, n_headers in self._batches(schema):
-                headers += n_headers
-                parts[number].append(batch)
-            rows = pl.concat([batch for part in parts for batch in part])
-            known = {column.name: Names(column) for column in rows.iter_columns()}
-            lengths = [sum(map(len, part)) for part in parts]
-            findings = report_headers(headers)
-            table = replace(self, rows=known, lengths=lengths, mixed=mixed, findings=findings)
-        if not len(table.rows[columns[0]]):
-            raise InputError(f"{self.name} has a header but no rows; expected at least one")
-        return table
-
-    def encode(
-        self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None
-    ) -> Table:
-        """Encode these columns; files are read in batches, and `watch` is called after each."""
-        if self.frame is not None:
-            return self.load([*ids, *values])
-        schema, mixed = self._schema(list(dict.fromkeys([*ids, *values])), ids)
-        columns = {
-            (name, is_id): Encoder(
-                schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed
+                    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+                    problem = f"the lazy data frame cannot be collected: {reason}"
+                    raise InputError(problem) from error
+            series = [(str(name), frame.get_column(name), name in lists) for name in columns]
+            yield (
+                0,
+                pl.DataFrame(
+                    {
+                        name: _cells(each.to_list())
+                        if is_list and each.dtype in (nw.List, nw.Array, nw.Object)
+                        else polars_column(each)
+                        for name, each, is_list in series
+                    }
+                ),
             )
-            for names, is_id in ((ids, True), (values, False))
-            for name in names
-        }
-        lengths, headers = [0] * len(self.sources), 0
-        expected = self._expected_rows() if watch is not None else None
-        began = time.perf_counter()
-        for number, batch, n_headers in self._batches(schema):
-            lengths[number] += batch.height
-            headers += n_headers
-            for (name, _), column in columns.items():
-                column.add(batch.get_column(name))
-            if watch is not None:
-                watch(Progress(sum(lengths), expected, time.perf_counter() - began))
-        if not sum(lengths):
-            raise InputError(f"{self.name} has a header but no rows; expected at least one")
-        coded = {}
-        for key in list(columns):
-            column_codes = columns.pop(key).finish()
-            coded[key] = Coded(
-                column_codes.codes, Names(column_codes.names.values.alias(str(key[0])))
-            )
-        return replace(self, lengths=lengths, coded=coded, findings=report_headers(headers))
-
-    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
-        """Yield the number of a source, some of its rows, and how many of them repeated the header."""
+            return
         for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
-            # numbers that become text are read as they are written
-            if source.format in ("json", "jsonl"):
-                types = scan.collect_schema()
-                exact = {
-                    name: kind
-                    for name, kind in schema.items()
-                    if kind == pl.String and types[name] == pl.Float64
-                }
-                scan = _scan(source, exact) if exact else scan
-            # what becomes text is written as in a text file
-            for batch in batches(source, scan, schema.names()):
-                columns = [
-                    batch.get_column(name) for name, kind in schema.items() if kind == pl.String
+            types = scan.collect_schema() if source.layout else {}
+            fractions = [name for name in ids if types.get(name) == pl.Float64]
+            scan = _scan(source, dict.fromkeys(fractions, pl.String)) if fractions else scan
+            for batch in batches(source, scan, columns):
+                numbers = {name: as_integers(batch[name]) for name in fractions}
+                batch = batch.with_columns(each for each in numbers.values() if each is not None)
+                nested = [
+                    each.name
+                    for each in batch.iter_columns()
+                    if each.name in lists and each.dtype.base_type() in (pl.List, pl.Array)
                 ]
-                texts = [as_text(column) for column in columns if column.dtype not in TEXT]
-                batch = batch.with_columns(texts).cast(schema)
-                yield number, *(without_headers(batch) if self.is_text else (batch, 0))
-
-    def _schema(
-        self, columns: Sequence[Any], ids: Sequence[Any]
-    ) -> tuple[pl.Schema, frozenset[Any]]:
-        """Return the common dtypes of the columns, text if a file is a CSV, and the columns of
-        mixed types.
-        """
-        # Numbers in JSON files are mixed if one has a fraction: as ids they are read as they are
-        # written.
-        if self.is_text:
-            return pl.Schema(dict.fromkeys(columns, pl.String())), frozenset()
-        schemas = []
-        for source, scan in zip(self.sources, self.scans, strict=True):
-            with reading(source):
-                schemas.append(scan.select(columns).collect_schema())
-        types = {
-            name: _common_type([schema[name] for schema in schemas], self.name) for name in columns
-        }
-        is_json = any(source.format in ("json", "jsonl") for source in self.sources)
-        fractions = [
-            name for name in columns if is_json and name in ids and types[name] == pl.Float64
-        ]
-        mixed = frozenset([name for name, kind in types.items() if kind is None] + fractions)
-        return (
-            pl.Schema(
-                {name: pl.String() if name in mixed else kind for name, kind in types.items()}
-            ),
-            mixed,
-        )
+                cells = [_cells(batch.get_column(name).to_list()).alias(name) for name in nested]
+                yield number, batch.with_columns(cells)
 
     def _expected_rows(self) -> int | None:
         """Estimate the number of rows: binary files declare it, text files by their size and first
@@ -348,11 +292,15 @@ def open_sources(sources: Sequence[Source]) -> Table:
         if differing := ", ".join(sorted(set(names) ^ set(columns[0]))):
             problem = f"{source.name} has other columns than {sources[0].name} ({differing})"
             raise InputError(f"{problem}; files read together must have the same columns")
-    is_text = any(source.is_delimited for source in sources)
-    return Table(columns[0], sources=sources, scans=scans, is_text=is_text)
+    return Table(columns[0], sources=sources, scans=scans)
 
 
-def without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _cells(values: list[Any]) -> pl.Series:
+    """Write the lists among the values as text."""
+    return series_of([as_cell(each) if isinstance(each, SEVERAL) else each for each in values])
+
+
+def _without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return a batch in which rows that repeat the names of the columns are blank, and how many
     did.
     """
@@ -361,89 +309,12 @@ def without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     if len(names) < 2 or not batch.get_column(names[0]).is_in(usual).any():
         return batch, 0
     cells = (
-        pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names
+        pl.nth(n).str.strip_chars().str.to_lowercase() == name.strip().lower()
+        for n, name in enumerate(names)
     )
     repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
-    return batch.with_columns(
-        pl.when(~repeats).then(pl.col(name)).alias(name) for name in names
-    ), int(repeats.sum())
-
-
-def report_headers(n: int) -> list[Finding]:
-    rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
-    return (
-        [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")]
-        if n
-        else []
-    )
-
-
-def lists_as_text(table: Table, column: Any) -> Table:
-    """Write the lists of a column, if it holds lists, as text."""
-    if table.frame is None:
-        text = pl.col(column).map_elements(as_cell, return_dtype=pl.String)
-        scans = [
-            (
-                scan.with_columns(text)
-                if scan.collect_schema()[column].base_type() in (pl.List, pl.Array)
-                else scan
-            )
-            for scan in table.scans
-        ]
-        return replace(table, scans=scans)
-    import narwhals as nw
-
-    if table.frame.collect_schema()[column] not in (nw.List, nw.Array, nw.Object):
-        return table
-    frame = table.frame.collect() if isinstance(table.frame, nw.LazyFrame) else table.frame
-    values = frame.get_column(column).to_list()
-    if not any(isinstance(value, SEVERAL) for value in values):
-        return table
-    cells = [as_cell(value) if isinstance(value, SEVERAL) else value for value in values]
-    texts = nw.new_series(str(column), cells, backend=frame.implementation)
-    return replace(table, frame=frame.with_columns(texts.alias(column)))
-
-
-def as_text(column: pl.Series) -> pl.Series:
-    """Return the values as a text file has them: 7.0 as 7, and bytes as the text that they are."""
-    if column.dtype == pl.Binary:
-        try:
-            return column.cast(pl.String)
-        except pl.exceptions.ComputeError:
-            raise InputError(
-                f"the column {column.name} holds bytes that are not text; expected UTF-8"
-            ) from None
-    values = (column.fill_nan(None) if column.dtype.is_float() else column).to_list()
-    return pl.Series(
-        column.name,
-        [None if value is None else text_of(value) for value in values],
-        dtype=pl.String,
-    )
-
-
-def _common_type(types: Sequence[pl.DataType], name: str) -> pl.DataType | None:
-    """Return a dtype that holds the values of all of these unchanged, or None if they must become
-    text.
-    """
-    # some writers do not mark text as text
-    types = [pl.String() if kind == pl.Binary() else kind for kind in types]
-    types = [kind for kind in types if kind != pl.Null()] or types
-    are_alike = (
-        len(set(types)) == 1
-        or all(kind.is_integer() for kind in types)
-        or all(kind.is_float() for kind in types)
-        or all(kind in TEXT for kind in types)
-    )
-    if not are_alike and not any(kind.is_nested() for kind in types):
-        return None
-    try:
-        frames = [pl.DataFrame(schema={"column": kind}) for kind in types]
-        return pl.concat(frames, how="vertical_relaxed").schema["column"]
-    except pl.exceptions.PolarsError as error:
-        detail = str(error).splitlines()[0]
-        raise InputError(
-            f"{name}: the columns have different types from file to file ({detail})"
-        ) from None
+    blank = {each.name: each.set(repeats, None) for each in batch.iter_columns()}
+    return pl.DataFrame(blank), int(repeats.sum())
 
 
 # One file: its scan, and its rows in batches.
@@ -594,7 +465,7 @@ def batches(
         # asked for.
         flags = pl.QueryOptFlags(projection_pushdown=not source.is_delimited)
         large = query.collect_batches(engine="streaming", optimizations=flags)
-        for batch in (part for each in large for part in each.iter_slices(MOST_ROWS)):
+        for batch in (part for each in large for part in each.iter_slices(ROWS_PER_BATCH)):
             if source.is_delimited:
                 may_be_short |= bool(batch.get_column(SHORT).any())
                 batch = batch.drop(SHORT)

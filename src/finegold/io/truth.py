@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,13 +25,14 @@ from finegold.io.columns import (
     the_only,
 )
 from finegold.io.diagnosis import explain_lost_columns
-from finegold.io.tables import Table, lists_as_text, open_table
+from finegold.io.tables import Table, open_table
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import (
     MISSING,
     Coded,
     Codes,
+    Encoder,
     Names,
     integer_names,
     match,
@@ -148,8 +149,7 @@ def read_truth(
                 by_task, by_truth = find_columns(columns, by_name)
         except LostColumnsError as error:
             raise explain_lost_columns(error, opened) from None
-        table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
-        return one_per_task(table, table.ids(by_task), by_truth, missing)
+        return _read_pairs(opened, by_task, by_truth, missing, "truth")
     except InputError as error:
         # options of reading concern the votes and not the truths
         error.remedies = tuple(
@@ -169,27 +169,37 @@ def read_groups(groups: Any, column: str, task: Any) -> dict[Any, Any]:
     }
     with columns_of(opened):
         by_task, by_group = find_columns(opened.columns, roles)
-    table = opened.encode([by_task], [by_group])
-    return dict(
-        zip(
-            *map(to_list, one_per_task(table, table.ids(by_task), by_group, None, "group")),
-            strict=True,
-        )
-    )
+    tasks, groups = _read_pairs(opened, by_task, by_group, None, "group")
+    return dict(zip(to_list(tasks), to_list(groups), strict=True))
+
+
+def _read_pairs(
+    opened: Table, by_task: Any, by_truth: Any, missing: Sequence[Any] | None, what: str
+) -> Truth:
+    encoder = Encoder(["task"], opened.is_text, opened.backend)
+    for batch in opened.batches({"task": by_task, "truth": by_truth}, lists=[by_truth]):
+        encoder.add(batch)
+    coded = encoder.finish()
+    return one_per_task(coded["task"], coded["truth"], missing, opened.is_text, opened.where, what)
 
 
 def one_per_task(
-    table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None, what: str = "truth"
+    tasks: Coded,
+    truths: Coded,
+    missing: Sequence[Any] | None,
+    is_text: bool,
+    where: Callable[[int], str],
+    what: str = "truth",
 ) -> Truth:
     """Return the truth of each task of a table in which a task may have several rows."""
-    truths = drop_missing(table.values(column), missing)
-    if table.is_text:
+    truths = drop_missing(truths, missing)
+    if is_text:
         truths = integer_names(truths)
     rows = np.flatnonzero(truths.codes != MISSING)
     lost = rows[tasks.codes[rows] == MISSING]
     if lost.size:
         remedy = use(text="fill in the task or remove the row")
-        raise InputError(f"there is a {what} but no task", table.where(int(lost[0])), [remedy])
+        raise InputError(f"there is a {what} but no task", where(int(lost[0])), [remedy])
     truth_of = np.full(len(tasks.names), MISSING, dtype=np.int32)
     truth_of[tasks.codes[rows]] = truths.codes[rows]
     wrong = rows[truth_of[tasks.codes[rows]] != truths.codes[rows]]
@@ -201,7 +211,7 @@ def one_per_task(
             f"task {to_list(tasks.names)[task]!r} has the {what} {here!r} here and {elsewhere!r} in"
             " another row"
         )
-        raise InputError(problem, table.where(row), [use(text="keep one of them")])
+        raise InputError(problem, where(row), [use(text="keep one of them")])
     known = np.flatnonzero(truth_of != MISSING)
     return Truth(tasks.names[known], truths.names[truth_of[known]])
 
@@ -227,15 +237,6 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
         ]
         raise InputError(f"there is no gold column among {list_names(columns)}", remedies=remedies)
     return the_only(matches, replace(TRUTH, option="gold"))
-
-
-def gold_truth(
-    table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequence[Any] | None
-) -> Truth | None:
-    """Return the gold truths, from a column of the votes' own table or from another source."""
-    if column is not None:
-        return one_per_task(table, tasks, column, missing)
-    return None if gold is None or gold is False else read_truth(gold, missing=missing, prefix="")
 
 
 def gold_codes(

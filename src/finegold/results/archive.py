@@ -32,7 +32,7 @@ from finegold.system import unpacking
 from finegold.system.files import replacing
 from finegold.system.unpacking import Field, check, check_rows
 from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts, Predictions
-from finegold.votes.encoding import MISSING, Names, as_column
+from finegold.votes.encoding import MISSING, Names
 from finegold.votes.hygiene import Hygiene, hygiene_of
 
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
@@ -302,15 +302,15 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
 
 def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Names:
     """Return the names, from the manifest if they are text and from an array otherwise."""
-    names = as_column(manifest[name]) if name in manifest else arrays[name]
-    kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
-    if names.ndim != 1 or not kinds <= {str, int, float, bool} or (names != names).any():
+    values = manifest[name] if name in manifest else arrays[name]
+    is_plain = isinstance(values, np.ndarray) and values.ndim == 1
+    kinds = set() if is_plain else set(map(type, values))
+    if len(kinds) > 1 or not kinds <= {str, int, float, bool}:
         raise ValueError(f"{name} are not names")
-    # as `save` writes them
-    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()
-    if not is_sorted and len(set(names.tolist())) != len(names):
+    names = Names(values)
+    if names.values.n_unique() != len(names) or names.values.null_count():
         raise ValueError(f"{name} are not distinct names")
-    return Names(names)
+    return names
 
 
 def steps_of(rows: NDArray[Any]) -> list[Step]:

@@ -21,7 +21,7 @@ from finegold.api.options import FitOptions
 from finegold.errors import InputError
 from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.io.layouts import count_more
+from finegold.io.long import count_more
 from finegold.studio.content import collect_content, keep_items
 from finegold.studio.files import FILE_BODY
 from finegold.studio.problems import Problem, warnings_in_words

@@ -21,11 +21,10 @@ from finegold.votes.encoding import (
     MISSING,
     Codes,
     Names,
-    as_column,
     encode,
-    encode_labels,
-    look_up,
-    rank_of,
+    match,
+    renumber,
+    to_list,
 )
 from finegold.votes.hygiene import Hygiene
 
@@ -242,18 +241,19 @@ class Annotations:
             >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
             Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
         """
-        columns = [as_column(task), as_column(annotator), as_column(label)]
+        columns = [Names(task), Names(annotator), Names(label)]
         if len({len(column) for column in columns}) != 1:
             lengths = ", ".join(f"{len(column):,}" for column in columns)
             raise InputError(
                 f"task, annotator and label must be equally long, but have {lengths} entries"
             )
         gold, n = dict(gold or {}), len(columns[2])
-        (tasks, task_names), (annotators, annotator_names) = encode(columns[0]), encode(columns[1])
-        labels, class_names = encode_labels(columns[2], list(gold.values()), classes)
-        truths = look_up(list(gold), task_names), labels[n:]
-        names = task_names, annotator_names, class_names
-        return cls.from_codes(tasks, annotators, labels[:n], *names, gold=truths, repeated=repeated)
+        tasks, annotators = encode(columns[0]), encode(columns[1])
+        labels, class_names = _encode_labels(columns[2], list(gold.values()), classes)
+        truths = match(list(gold), tasks.names), labels[n:]
+        names = tasks.names, annotators.names, class_names
+        codes = tasks.codes, annotators.codes, labels[:n]
+        return cls.from_codes(*codes, *names, gold=truths, repeated=repeated)
 
     @classmethod
     def from_matrix(
@@ -320,7 +320,7 @@ class Annotations:
         n_tasks, n_annotators = values.shape
         task, task_names = _matrix_names(tasks, n_tasks, "tasks")
         annotator, annotator_names = _matrix_names(annotators, n_annotators, "annotators")
-        label_codes, class_names = encode_labels(label, [], classes)
+        label_codes, class_names = _encode_labels(Names(label), [], classes)
         # a missing vote for each, so that they are listed as unlabelled
         empty = np.setdiff1d(np.arange(n_tasks), row)
         nobody = np.zeros(len(empty), np.int32)
@@ -466,13 +466,27 @@ def warn_of_unused_gold(count: int) -> None:
         warnings.warn(text, FinegoldWarning, stacklevel=3)
 
 
-def _matrix_names(
-    given: Sequence[Any] | None, length: int, what: str
-) -> tuple[Codes, NDArray[Any]]:
+def _encode_labels(
+    labels: Names, truths: list[Any], classes: Sequence[Any] | None
+) -> tuple[Codes, Names]:
+    """Encode the labels, followed by the gold truths, with one list of classes."""
+    coded = encode(labels.of([*labels, *truths]) if truths else labels)
+    if classes is None:
+        return coded.codes, coded.names
+    chosen = Names(list(classes))
+    codes = match(coded.names, chosen)
+    if (codes == MISSING).any():
+        unknown = coded.names[int(np.argmin(codes))]
+        raise InputError(f"label {unknown!r} is not among the given classes {to_list(chosen)}")
+    return renumber(coded.codes, codes), chosen
+
+
+def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, Names]:
     """Return the code of each row or column and the sorted names, by default numbers from 0."""
     if given is None:
-        return np.arange(length, dtype=np.int32), np.arange(length)
-    codes, names = encode(list(given))
+        return np.arange(length, dtype=np.int32), Names(np.arange(length))
+    coded = encode(Names(list(given)))
+    codes, names = coded.codes, coded.names
     if len(codes) != length:
         raise InputError(
             f"{what} must have {length:,} names, one for each in the matrix, but has {len(codes):,}"
@@ -576,7 +590,7 @@ def order_by_votes(votes: Annotations) -> Integers:
 
 def reordered(votes: Annotations, order: Integers) -> Annotations:
     """Return the same votes with annotators numbered in this order."""
-    annotator = rank_of(order)[votes.annotator]
+    annotator = np.argsort(order).astype(np.int32)[votes.annotator]
     cell = np.repeat(np.arange(len(votes.cell_class)), np.diff(votes.cell_ptr))
     sorted_votes = annotator[np.lexsort((annotator, cell))]
     return replace(votes, annotator=sorted_votes, annotator_names=votes.annotator_names[order])

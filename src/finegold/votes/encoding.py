@@ -9,7 +9,7 @@ represent all integers above 2^53.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,16 +18,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.kernels import sort_votes
 from finegold.kernels.jit import in_threads, ranges
 
 MISSING = -1
 TEXT = (pl.String, pl.Categorical, pl.Enum)
 INT32 = np.iinfo(np.int32)
-# if the range is larger than this multiple of the count, values are hashed
+# if integers span a larger multiple of their number, their codes are looked up and not counted
 MAX_RANGE_PER_VALUE = 2
 # NumPy's units for which Python has a type
 PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")
@@ -38,12 +37,8 @@ SCALARS = (
     (str, np.str_),
     (datetime, datetime),
 )
-# the hash table starts with 2**12 entries
-INITIAL_TABLE_BITS = 12
 # an integer as Python writes it: 7, not 007 or +7
 INTEGER_PATTERN = r"^(0|-?[1-9][0-9]{0,37})$"
-# from this number of names on, Polars joins replace Python dictionaries
-MIN_NAMES_FOR_JOIN = 100_000
 # Python's str.strip also removes \x1c to \x1f
 NOT_BLANK = r"[^\s\x1c-\x1f]"
 
@@ -53,16 +48,16 @@ Codes = NDArray[np.int32]
 class Names:
     """Names in Polars: distinct ones in sorted order, or one for each row of a table."""
 
-    # `like` is an empty column of the user's own data frame, so that tables for the user hold names
-    # as they came in; it is None if they came in Polars or as an array.
+    # `backend` is the library of the user's own data frame, such as "pandas", so that tables for
+    # the user are of that library; it is None if the names came from a file or an array.
 
-    __slots__ = ("like", "values")
+    __slots__ = ("backend", "values")
 
-    def __init__(self, values: Any, like: Any = None) -> None:
+    def __init__(self, values: Any, backend: str | None = None) -> None:
         if isinstance(values, Names):
-            values, like = values.values, values.like
+            values, backend = values.values, values.backend
         self.values: pl.Series = values if isinstance(values, pl.Series) else series_of(values)
-        self.like = like
+        self.backend = backend
 
     def __len__(self) -> int:
         return len(self.values)
@@ -75,7 +70,7 @@ class Names:
             return self.values[int(index)]
         if isinstance(index, np.ndarray) and index.dtype == bool:
             index = np.flatnonzero(index)
-        return Names(self.values[index], self.like)
+        return Names(self.values[index], self.backend)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         # which NumPy does not have
@@ -103,7 +98,7 @@ class Names:
     def take(self, codes: Codes) -> Names:
         """Return the name of every code; null where the code is MISSING."""
         index = pl.Series(codes)
-        return Names(self.values.gather(index.set(index == MISSING, None)), self.like)
+        return Names(self.values.gather(index.set(index == MISSING, None)), self.backend)
 
     def of(self, values: Sequence[Any]) -> Names:
         """Return other names, in the dtype of these if it can hold them all."""
@@ -113,49 +108,29 @@ class Names:
             # a dtype may change values that it cannot hold; 0, 0.0 and False are different
             kept = series.to_list()
             if kept == values and list(map(type, kept)) == list(map(type, values)):
-                return Names(series, self.like)
-        return Names(series_of(values), self.like)
+                return Names(series, self.backend)
+        return Names(series_of(values), self.backend)
+
+
+# Values of one type
 
 
 def series_of(values: Any) -> pl.Series:
     """Return values in Polars. Mixed types, and types that Polars does not have, become text."""
-    if (
-        isinstance(values, np.ndarray)
-        and values.dtype.kind in "iubfU"
-        and values.dtype.itemsize in (1, 2, 4, 8)
-    ):
-        return pl.Series(values.astype(values.dtype.newbyteorder("="), copy=False))
-    items = of_one_kind(to_values(values) if isinstance(values, np.ndarray) else list(values))
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind in "iubfU" and values.dtype.itemsize in (1, 2, 4, 8):
+            return pl.Series(values.astype(values.dtype.newbyteorder("="), copy=False))
+        values = to_values(values)
+    items = of_one_kind(list(values))
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         series = pl.Series(items, strict=True)
         if series.dtype != pl.Object:
             return series
     texts = [
-        None if _absent(item) else str(item).encode(errors="backslashreplace").decode()
+        None if _is_absent(item) else str(item).encode(errors="backslashreplace").decode()
         for item in items
     ]
     return pl.Series(texts, dtype=pl.String)
-
-
-def as_column(values: ArrayLike) -> NDArray[Any]:
-    """Return a one-dimensional array that keeps the types of the values."""
-    # NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers,
-    # and would drop trailing NULs of text.
-    if isinstance(values, list) and set(map(type, values)) == {str}:
-        # NumPy would make room for the longest text in every row first
-        return _objects(values)
-    column = np.asarray(values)
-    if column.ndim != 1 or hasattr(values, "dtype"):
-        return column.reshape(-1)
-    items = list(values)  # type: ignore[arg-type]  # a sequence, or there would be no dimension
-    # did NumPy keep them?
-    kinds = kinds_of(items)
-    is_kept = (
-        len(kinds) <= 1
-        and column.dtype.kind != "U"
-        and not (kinds == {int} and column.dtype.kind == "f")
-    )
-    return column if is_kept else _objects(items)
 
 
 def of_one_kind(values: Sequence[Any]) -> list[Any]:
@@ -164,10 +139,10 @@ def of_one_kind(values: Sequence[Any]) -> list[Any]:
     """
     # Missing values become None.
     values = list(values)
-    if len(kinds_of(values)) <= 1:
+    if len(_kinds_of(values)) <= 1:
         return values
-    present = [None if _absent(value) else value for value in values]
-    kinds = kinds_of(present)
+    present = [None if _is_absent(value) else value for value in values]
+    kinds = _kinds_of(present)
     if kinds <= {int, float} and all(value is None or _is_whole(value) for value in present):
         return [None if value is None else int(value) for value in present]
     return [value if value is None or len(kinds) == 1 else text_of(value) for value in present]
@@ -180,10 +155,20 @@ def text_of(name: Any) -> str:
     return str(name).lower() if isinstance(name, bool | np.bool_) else str(name)
 
 
-def _is_whole(number: Any) -> bool:
-    if isinstance(number, Decimal):
-        return number.is_finite() and number == number.to_integral_value()
-    return isinstance(number, int | np.integer) or bool(number.is_integer())
+def as_text(values: pl.Series) -> pl.Series:
+    """Return the values as a text file has them: 7.0 as 7, and bytes as the text that they are."""
+    if values.dtype in TEXT or values.dtype.is_integer() or values.dtype == pl.Boolean:
+        return values.cast(pl.String)
+    if values.dtype == pl.Binary:
+        try:
+            return values.cast(pl.String)
+        except pl.exceptions.ComputeError:
+            raise InputError(
+                f"the column {values.name} holds bytes that are not text; expected UTF-8"
+            ) from None
+    items = (values.fill_nan(None) if values.dtype.is_float() else values).to_list()
+    texts = [None if item is None else text_of(item) for item in items]
+    return pl.Series(values.name, texts, dtype=pl.String)
 
 
 def to_values(column: NDArray[Any]) -> list[Any]:
@@ -200,156 +185,45 @@ def to_list(names: Any) -> list[Any]:
     return list(names.to_list()) if hasattr(names, "to_list") else to_values(np.asarray(names))
 
 
-def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
-    """Return the code of each value and the sorted distinct names. None, NaN and NaT have the code
-    MISSING.
-    """
-    column = as_column(values)
-    if column.dtype.kind in "iub":
-        return encode_integers(column)
-    # numbers are sorted by value, even if they became text
-    if column.dtype.kind == "O":
-        objects = column.tolist()
-        items = of_one_kind(objects)
-        distinct = {
-            item: value for item, value in zip(items, objects, strict=True) if not _absent(item)
-        }
-        try:
-            ordered = sorted(distinct, key=lambda item: distinct[item])
-        except TypeError:
-            # mixed types, or a type without an order
-            ordered = sorted(distinct, key=text_of)
-        code_of = {name: code for code, name in enumerate(ordered)}
-        return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(
-            ordered
-        )
-    missing = np.zeros(column.size, dtype=bool)
-    if column.dtype.kind in "fmM":
-        # NaN and NaT differ from themselves
-        missing = np.asarray(column != column)
-    names, inverse = np.unique(column[~missing], return_inverse=True)
-    codes = np.full(column.size, MISSING, dtype=np.int32)
-    codes[~missing] = inverse
-    return codes, names
+def is_blank(name: Any) -> bool:
+    return isinstance(name, str) and not name.strip()
 
 
-def encode_integers(column: NDArray[Any], into: Codes | None = None) -> tuple[Codes, NDArray[Any]]:
-    """Encode integers without sorting. Values that already are codes are returned unchanged."""
-    # Many codes are written to `into`, if it is given, which may be the column itself.
-    if column.size == 0:
-        return np.empty(0, np.int32), column
-    if column.dtype.kind == "b":
-        names, inverse = np.unique(column, return_inverse=True)
-        return inverse.astype(np.int32), names
-    if column.size <= sort_votes.MAX_VOTES:
-        names, inverse = np.unique(column, return_inverse=True)
-        return (column if _are_codes(column, names) else inverse.astype(np.int32)), names
-    low, high = int(column.min()), int(column.max())
-    # kernels are compiled for both
-    kind: Any = np.int32 if np.can_cast(column.dtype, np.int32) else np.int64
-    signed: Any = column.astype(kind, copy=False)
-    # a hash table has the names in the order of appearance
-    if high - low > MAX_RANGE_PER_VALUE * column.size + 1000:
-        codes = np.empty(column.size, np.int32) if into is None else into
-        row, bits, n = 0, INITIAL_TABLE_BITS, 0
-        hashed, table = (
-            np.empty(2 ** (bits - 1), np.int64),
-            np.full(2**bits, sort_votes.EMPTY, np.int32),
-        )
-        while row < column.size:
-            row, n = sort_votes.add_names(signed, row, table, hashed, n, 64 - bits, codes)
-            if n == len(hashed):
-                bits += 1
-                hashed, table = (
-                    np.append(hashed, hashed),
-                    np.full(2**bits, sort_votes.EMPTY, np.int32),
-                )
-                sort_votes.refill(table, hashed, n, 64 - bits)
-        names = hashed[:n].view(np.uint64).astype(column.dtype)
-        order = np.argsort(names)
-        sort_votes.renumber(codes, rank_of(order))
-        return codes, names[order]
-    present = np.zeros(high - low + 1, dtype=bool)
-    # sums and differences modulo 2^64 are right for signed and unsigned integers
-    lowest = np.uint64(low % 2**64)
-    base = int(lowest.view(np.int64))
-    runs = [slice(*run) for run in ranges(column.size)]
-    in_threads(lambda run: sort_votes.mark(signed[run], base, present), runs)
-    names = (np.flatnonzero(present).view(np.uint64) + lowest).astype(column.dtype)
-    if _are_codes(column, names):
-        return column, names
-    codes = np.empty(column.size, np.int32) if into is None else into
-    code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    in_threads(lambda run: sort_votes.codes_in_range(signed[run], base, code_of, codes[run]), runs)
-    return codes, names
+def is_integer_text(name: Any) -> bool:
+    return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
 
 
-def _are_codes(column: NDArray[Any], names: NDArray[Any]) -> bool:
-    return bool(column.dtype == np.int32 and names[0] == 0 and names[-1] == len(names) - 1)
+def as_integers(text: pl.Series) -> pl.Series | None:
+    """Return text that holds only integers as such, or None."""
+    if (
+        text.dtype != pl.String
+        or text.null_count() == len(text)
+        or not text.str.contains(INTEGER_PATTERN).all()
+    ):
+        return None
+    numbers = text.cast(pl.Int64, strict=False)
+    # too long for 64 bits
+    return numbers if numbers.null_count() == text.null_count() else None
 
 
-def rank_of(order: NDArray[Any]) -> Codes:
-    """Return the inverse of a permutation."""
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank
+def _is_whole(number: Any) -> bool:
+    if isinstance(number, Decimal):
+        return number.is_finite() and number == number.to_integral_value()
+    return isinstance(number, int | np.integer) or bool(number.is_integer())
 
 
-def encode_labels(
-    labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None
-) -> tuple[Codes, NDArray[Any]]:
-    """Encode the labels, followed by the gold truths, with one list of classes."""
-    if classes is None and not truths:
-        return encode(labels)
-    known = as_column(truths) if truths else labels[:0]
-    if labels.dtype.kind == known.dtype.kind:
-        both = np.concatenate([labels, known])
-    else:
-        # NumPy would turn 1 into "1" here
-        both = as_column([*to_values(labels), *to_values(known)])
-    if classes is None:
-        return encode(both)
-    given = as_column(list(classes))
-    present, names = encode(both)
-    codes = look_up(names, given)
-    if (codes == MISSING).any():
-        unknown = names[codes == MISSING].tolist()[0]
-        raise InputError(f"label {unknown!r} is not among the given classes {given.tolist()}")
-    return np.append(codes, np.int32(MISSING))[present], given
-
-
-def look_up(values: ArrayLike, names: Names | NDArray[Any]) -> Codes:
-    """Return the code of the name that is written like each value, or MISSING."""
-    # "True" matches a boolean name as well as "true", because Python writes it that way.
-    wanted = to_values(as_column(values))
-    known = to_list(names)
-    if kinds_of(wanted) == kinds_of(known) and len(kinds_of(known)) == 1:
-        codes = {name: code for code, name in enumerate(known)}
-        return np.array([codes.get(value, MISSING) for value in wanted], dtype=np.int32)
-    written = {str(name): code for code, name in enumerate(known) if isinstance(name, bool)}
-    written |= {text_of(name): code for code, name in enumerate(known)}
-    found = [written.get(text_of(value), written.get(str(value), MISSING)) for value in wanted]
-    return np.array(found, dtype=np.int32)
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
-
-
-def kinds_of(values: Sequence[Any]) -> set[type]:
+def _kinds_of(values: Sequence[Any]) -> set[type]:
     """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
     found = set(map(type, values)) - {type(None)}
     return {next((pair[0] for pair in SCALARS if issubclass(kind, pair)), kind) for kind in found}
 
 
-def _absent(item: object) -> bool:
+def _is_absent(item: object) -> bool:
     # NaN differs from itself
     return item is None or item != item
 
 
-# Columns of names
+# Codes
 
 
 @dataclass
@@ -366,61 +240,116 @@ class Coded:
         codes, self.codes = self.codes, self.codes[:0].copy()
         return codes
 
+    def renamed(self, names: Names) -> Coded:
+        """Return the column with these names for its own, several of which may be the same."""
+        coded = encode(names)
+        return Coded(renumber(self.codes, coded.codes), coded.names)
 
-def encode_column(column: Names, is_text: bool) -> Coded:
-    """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes
-    integers.
-    """
-    # they are encoded faster than text
-    if is_text and (numbers := as_integers(column.values)) is not None:
-        column = Names(numbers)
-    coded = encode_series(column)
-    if coded.names.values.dtype.is_numeric():
-        return coded
-    return _without_blank_ids(coded, is_text)
+    def without(self, drop: NDArray[np.bool_]) -> Coded:
+        """Return the column without some of its names, which become MISSING."""
+        new = np.where(drop, MISSING, np.cumsum(~drop) - 1)
+        return Coded(renumber(self.codes, new), self.names[np.flatnonzero(~drop)])
 
 
-def _without_blank_ids(coded: Coded, is_text: bool) -> Coded:
-    """Blank names become MISSING. Where there were some, the others of a text may all be integers."""
-    named = without_blanks(coded)
-    return integer_names(named) if is_text and named is not coded else named
-
-
-def encode_series(column: Names) -> Coded:
-    """Encode a column. The names are rows of the column, so they keep their type."""
-    values = column.values
+def encode(column: Names | pl.Series) -> Coded:
+    """Encode a column: null and NaN are MISSING, and the names are sorted and keep their type."""
+    column = column if isinstance(column, Names) else Names(column)
+    values, backend = column.values, column.backend
     if values.dtype == pl.Object:
         values = series_of(values.to_list()).alias(values.name)
-    is_null = values.is_null() | values.is_nan() if values.dtype.is_float() else values.is_null()
-    if not is_null.any():
-        codes = _codes(values)
-        return Coded(
-            codes,
-            Names(
-                values.gather(sort_votes.first_rows(codes, int(codes.max(initial=-1)) + 1)),
-                column.like,
-            ),
-        )
-    rows = np.flatnonzero(~is_null.to_numpy())
-    coded = encode_series(Names(values.gather(rows), column.like))
-    codes = np.full(len(values), MISSING, dtype=np.int32)
-    codes[rows] = coded.codes
-    return Coded(codes, coded.names)
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    kind = values.dtype
+    _refuse_lists(values)
+    if kind in TEXT:
+        words = values.cast(pl.String).cast(pl.Categorical(pl.Categories.random()))
+        codes, names = _codes_of_categories(words)
+    elif (dense := _codes_of_integers(values)) is not None:
+        codes, names = dense
+    else:
+        names = values.drop_nulls().unique().sort()
+        table = pl.DataFrame({"value": names, "code": np.arange(len(names), dtype=np.int32)})
+        rows = pl.DataFrame({"value": values})
+        found = rows.join(table, on="value", how="left", maintain_order="left")
+        codes = found["code"].fill_null(MISSING).to_numpy()
+    return Coded(codes, Names(names.alias(values.name), backend))
 
 
-def with_names(coded: Coded, keep: NDArray[np.bool_]) -> Coded:
-    """Return the column with these of its names; others become MISSING."""
-    new = np.where(keep, np.cumsum(keep) - 1, MISSING)
-    return Coded(renumber(coded.codes, new), coded.names[np.flatnonzero(keep)])
+def _refuse_lists(values: pl.Series) -> None:
+    if not values.dtype.is_nested():
+        return
+    value = values.drop_nulls().to_list()[:1]
+    problem = f'column "{values.name}" holds a {type(value[0]).__name__ if value else "list"}'
+    remedy = use(
+        "if an annotation tool wrote the file",
+        format=Placeholder("TOOL"),
+        text="to name the tool",
+    )
+    raise InputError(f"{problem}; expected text, numbers or booleans", remedies=[remedy])
 
 
-def without_blanks(coded: Coded) -> Coded:
-    """Set blank names to MISSING. Text in Polars is checked at once, without Python objects."""
+def encode_ids(column: Names | pl.Series, is_text: bool) -> Coded:
+    """Encode a column of ids. Blank ids are MISSING, and if `is_text`, text that holds only
+    integers becomes integers.
+    """
+    column = column if isinstance(column, Names) else Names(column)
+    if is_text and (numbers := as_integers(column.values)) is not None:
+        column = Names(numbers.alias(column.values.name), column.backend)
+    return _without_blanks(encode(column), is_text)
+
+
+def _without_blanks(coded: Coded, is_text: bool) -> Coded:
     names = coded.names.values
-    if names.dtype == pl.String and names.str.contains(NOT_BLANK).all():
+    if names.dtype != pl.String:
         return coded
-    keep = np.array([not is_blank(name) for name in names.to_list()], dtype=bool)
-    return coded if keep.all() else with_names(coded, keep)
+    is_blank = ~names.str.contains(NOT_BLANK)
+    coded = coded.without(is_blank.to_numpy()) if is_blank.any() else coded
+    return integer_names(coded) if is_text else coded
+
+
+def _codes_of_categories(words: pl.Series) -> tuple[Codes, pl.Series]:
+    """Return the code of each category, and all categories in sorted order."""
+    codes = words.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+    every = pl.arange(int(codes.max(initial=MISSING)) + 1, dtype=pl.UInt32, eager=True)
+    names = every.cat.to(words.dtype).cast(pl.String)
+    order = names.arg_sort().to_numpy()
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return renumber(codes, rank), names.gather(order)
+
+
+def _codes_of_integers(values: pl.Series) -> tuple[Codes, pl.Series] | None:
+    """Return codes and names of integers that are dense in their range, without sorting them;
+    None for other values.
+    """
+    kind = values.dtype
+    if not kind.is_integer() or kind in (pl.Int128, pl.UInt128) or values.null_count():
+        return None
+    column = values.to_numpy()
+    low, high = (int(column.min()), int(column.max())) if column.size else (0, MISSING)
+    if high - low > MAX_RANGE_PER_VALUE * column.size + 1000 or high >= 2**63:
+        return None
+    runs = [slice(*run) for run in ranges(column.size)]
+    present = np.zeros(high - low + 1, dtype=bool)
+
+    def offset(run: slice) -> NDArray[np.int64]:
+        numbers: NDArray[np.int64] = np.subtract(column[run], low, dtype=np.int64, casting="unsafe")
+        return numbers
+
+    def mark(run: slice) -> None:
+        present[offset(run)] = True
+
+    in_threads(mark, runs)
+    names = pl.Series((np.flatnonzero(present) + low).astype(column.dtype))
+    if column.dtype == np.int32 and low == 0 and len(names) == high + 1:
+        return column, names
+    codes, code_of = np.empty(column.size, np.int32), np.cumsum(present, dtype=np.int32) - 1
+
+    def look_up(run: slice) -> None:
+        codes[run] = code_of[offset(run)]
+
+    in_threads(look_up, runs)
+    return codes, names
 
 
 def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
@@ -431,196 +360,99 @@ def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
 def integer_names(coded: Coded) -> Coded:
     """Convert names from text to integers, in numerical order, if every name is an integer."""
     numbers = as_integers(coded.names.values)
-    if numbers is None:
-        return coded
-    order = numbers.arg_sort().to_numpy()
-    return Coded(renumber(coded.codes, rank_of(order)), Names(numbers.gather(order)))
+    return coded if numbers is None else coded.renamed(Names(numbers, coded.names.backend))
 
 
-def is_blank(name: Any) -> bool:
-    return isinstance(name, str) and not name.strip()
-
-
-def match(values: Iterable[Any], names: Names | NDArray[Any]) -> Codes:
+def match(values: Any, names: Any) -> Codes:
     """Return the code of the name that is written like each value, or MISSING."""
-    # The task 7 of a data frame matches "7" of a text file, but not "007".
-    values = list(values)
-    if not values:
-        return np.empty(0, dtype=np.int32)
-    # if all are text or all integers, by a join
-    if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names):
-        kinds, dtype = set(map(type, values)), names.values.dtype
-        if kinds == {str} if dtype == pl.String else kinds == {int} and dtype.is_integer():
-            with suppress(OverflowError):
-                wanted = pl.DataFrame(
-                    {"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)}
-                )
-                numbers = np.arange(len(names), dtype=np.int32)
-                known = pl.DataFrame(
-                    {"name": names.values.cast(wanted.schema["name"]), "code": numbers}
-                )
-                # its table is made of the shorter side
-                found = wanted.with_row_index("row").join(known, on="name")
-                codes = np.full(len(values), MISSING, dtype=np.int32)
-                codes[found.get_column("row").to_numpy()] = found.get_column("code").to_numpy()
-                return codes
-    try:
-        set(values)
-    except TypeError as error:
-        # a list or a dict cannot be a name
-        raise InputError(f"{error}; expected text, numbers or booleans") from None
-    return look_up(values, names)
-
-
-def is_integer_text(name: Any) -> bool:
-    return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
-
-
-def _codes(column: pl.Series) -> Codes:
-    """Return the code of each value; text by the physical values of a Polars Enum of the sorted
-    names.
-    """
-    dtype = column.dtype
-    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
-        return encode_integers(column.to_numpy())[0]
-    if dtype == pl.Boolean or dtype.is_float():
-        return encode(column.to_numpy())[0]
-    if dtype in TEXT:
-        text = column.cast(pl.String)
-        names = text.unique()
-        names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
-        codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
-        return codes
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.to_list()
-    try:
-        return encode(values)[0]
-    except TypeError:
-        # a list or a dict cannot be a name
-        kind = type(
-            next(value for value in values if getattr(value, "__hash__", None) is None)
-        ).__name__
-        problem = f'column "{column.name}" holds a {kind}; expected text, numbers or booleans'
-        remedy = use(
-            "if an annotation tool wrote the file",
-            format=Placeholder("TOOL"),
-            text="to name the tool",
+    # The task 7 of a data frame matches "7" of a text file, but not "007"; "True" matches a boolean
+    # as well as "true", because Python writes it that way.
+    wanted, known = Names(values).values, Names(names).values
+    if wanted.dtype.is_nested():
+        raise InputError("a list cannot be a name; expected text, numbers or booleans")
+    has_flags = pl.Boolean in (wanted.dtype, known.dtype)
+    if wanted.dtype.is_integer() and known.dtype.is_integer():
+        wanted, known = wanted.cast(pl.Int128), known.cast(pl.Int128)
+    else:
+        wanted, known = as_text(wanted), as_text(known)
+    if has_flags:
+        wanted, known = (
+            side.replace({"True": "true", "False": "false"}) for side in (wanted, known)
         )
-        raise InputError(problem, remedies=[remedy]) from None
-
-
-def as_integers(text: pl.Series) -> pl.Series | None:
-    """Return text that holds only integers as such, or None."""
-    if (
-        text.dtype != pl.String
-        or text.null_count() == len(text)
-        or not text.str.contains(INTEGER_PATTERN).all()
-    ):
-        return None
-    numbers = text.cast(pl.Int64, strict=False)
-    # too long for 64 bits
-    return numbers if numbers.null_count() == text.null_count() else None
+    table = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})
+    rows = pl.DataFrame({"name": wanted.alias("name")})
+    table = table.unique("name", keep="last")
+    found = rows.join(table, on="name", how="left", maintain_order="left")
+    codes: Codes = found["code"].fill_null(MISSING).to_numpy()
+    return codes
 
 
 # Columns that come in batches
 
 
 class Encoder:
-    """A column that is encoded batch by batch: the rows themselves are not kept."""
+    """The columns of a table that comes in batches, some of which are ids. Of a batch, only numbers
+    and categories are kept.
+    """
 
-    # Integers are kept as they are until their range is known, in 32 bits where possible. Ids in a
-    # text file are taken for integers until another value comes. Text is encoded by Polars, whose
-    # dictionary exists as long as the series `anchor`. Other types, such as fractions, dates and
-    # booleans, are rare: such a column is kept whole.
+    # Ids in a text are taken for integers, in 32 bits where possible, until another value comes;
+    # other texts become categories, which all batches share.
 
-    def __init__(self, dtype: pl.DataType, *, is_id: bool, is_text: bool) -> None:
-        self.dtype, self.is_id, self.is_text = dtype, is_id, is_text
-        is_integer = dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128)
-        self.holds_integers = is_integer or (dtype in TEXT and is_id and is_text)
-        self.integer_type = dtype if is_integer else pl.Int64()
-        # integers without nulls, or codes of texts; grows in steps
-        self.values: NDArray[Any] = np.empty(0, np.int32)
-        self.n_values = 0
-        # of other types
-        self.batches: list[pl.Series] = []
-        # of integers
-        self.null_rows: list[NDArray[np.int64]] = []
-        # of integers
-        self.rows = 0
-        self.dictionary = pl.Categories.random()
-        self.anchor = pl.Series([], dtype=pl.Categorical(self.dictionary))
+    def __init__(self, ids: Collection[str], is_text: bool, backend: str | None = None) -> None:
+        self.ids, self.is_text, self.backend = ids, is_text, backend
+        self.parts: dict[str, list[pl.Series]] = {}
+        self.categories: dict[str, pl.Categorical] = {}
+        self.types: dict[str, Any] = {}
 
-    def add(self, batch: pl.Series) -> None:
-        if self.holds_integers:
-            integers: pl.Series | None = batch
-            if batch.dtype in TEXT:
-                integers = (
-                    as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
-                )
-            if integers is not None:
-                if batch.null_count():
-                    self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
-                self._append(integers.drop_nulls().to_numpy())
-                self.rows += len(batch)
-                return
-            # another value has come, so all of them are text
-            known = self.finish() if self.rows else None
-            self.holds_integers = False
-            if known is not None:
-                self.values, self.n_values = known.codes, len(known.codes)
-                sort_votes.renumber(self.values, self._codes(known.names.values))
-        if self.dtype in TEXT:
-            self._append(self._codes(batch))
-        else:
-            self.batches.append(batch)
+    def add(self, batch: pl.DataFrame) -> None:
+        for column in batch.iter_columns():
+            name = column.name
+            _refuse_lists(column)
+            self.types.setdefault(name, column.dtype)
+            if column.null_count() == len(column):
+                column = pl.Series(name, [None], dtype=pl.Null).new_from_index(0, len(column))
+            elif column.dtype in TEXT:
+                column = column.cast(pl.String)
+                numbers = as_integers(column) if self.is_text and name in self.ids else None
+                if numbers is None:
+                    kind = pl.Categorical(pl.Categories.random())
+                    column = column.cast(self.categories.setdefault(name, kind))
+                else:
+                    self.types[name], column = pl.Int64(), numbers
+            if column.dtype == pl.Int64:
+                low, high = column.min(), column.max()
+                is_short = INT32.min <= low and high <= INT32.max  # type: ignore[operator]  # integers
+                self.types[name] = column.dtype
+                column = column.cast(pl.Int32) if is_short else column
+            self.parts.setdefault(name, []).append(column)
 
-    def _append(self, values: NDArray[Any]) -> None:
-        first, self.n_values = self.n_values, self.n_values + len(values)
-        fits = self.values.dtype == values.dtype or not len(values)
-        if not fits and not INT32.min <= int(values.min()) <= int(values.max()) <= INT32.max:
-            self.values = self.values.astype(values.dtype)
-        # in place where the system can: a copy would take as much memory again
-        if self.n_values > len(self.values):
-            self.values.resize(max(self.n_values, len(self.values) * 9 // 8), refcheck=False)
-        self.values[first : self.n_values] = values
+    def finish(self) -> dict[str, Coded]:
+        """Return the columns as codes. Call this once, after the last batch."""
+        coded = {}
+        for name in list(self.parts):
+            kind = self.types[name]
+            one = _encode_parts(self.parts.pop(name), self.categories.get(name), kind)
+            if name in self.ids:
+                one = _without_blanks(one, self.is_text or kind not in TEXT)
+            coded[name] = Coded(one.codes, Names(one.names.values.alias(name), self.backend))
+        return coded
 
-    def finish(self) -> Coded:
-        """Return the codes. Call this once, after the last batch: memory is given back on the way."""
-        values, self.values = self.values, np.empty(0, np.int32)
-        values.resize(self.n_values, refcheck=False)
-        if self.holds_integers:
-            if not len(values):
-                return Coded(
-                    np.full(self.rows, MISSING, np.int32),
-                    Names(pl.Series([], dtype=self.integer_type)),
-                )
-            codes, numbers = encode_integers(
-                values, into=values if values.dtype == np.int32 else None
-            )
-            if self.null_rows:
-                is_present = np.ones(self.rows, dtype=bool)
-                is_present[np.concatenate(self.null_rows)] = False
-                present, codes = codes, np.full(self.rows, MISSING, dtype=np.int32)
-                codes[is_present] = present
-            return Coded(codes, Names(pl.Series(numbers).cast(self.integer_type)))
-        if self.dtype not in TEXT:
-            column = Names(pl.concat(self.batches))
-            return encode_column(column, is_text=False) if self.is_id else encode_series(column)
-        codes = values
-        # which takes a microsecond for every name
-        if hasattr(self.dictionary, "to_series"):
-            every = pl.arange(codes.max(initial=MISSING) + 1, dtype=pl.UInt32, eager=True)
-            names = every.cat.to(self.anchor.dtype).cast(pl.String).alias("")
-        else:
-            names = self.anchor.cat.get_categories()  # type: ignore[attr-defined]  # Polars before 2.0
-        order = names.arg_sort().to_numpy()
-        sort_votes.renumber(codes, rank_of(order))
-        coded = Coded(codes, Names(names.gather(order).cast(self.dtype)))
-        if not self.is_id:
-            return coded
-        return _without_blank_ids(coded, self.is_text)
 
-    def _codes(self, batch: pl.Series) -> Codes:
-        words = batch.cast(pl.String).cast(self.anchor.dtype)
-        codes: Codes = words.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
-        return codes
+def _encode_parts(parts: list[pl.Series], kind: pl.Categorical | None, first: Any) -> Coded:
+    """Encode a column that has come in parts, which are used up, in the type of the first one."""
+    types = {part.dtype for part in parts} - {pl.Null()}
+    if kind is None and (len(types) < 2 or all(each.is_integer() for each in types)):
+        frames = [part.to_frame() for part in parts]
+        parts.clear()
+        column = pl.concat(frames, how="vertical_relaxed").to_series()
+        frames.clear()
+        coded = encode(column)
+        is_short = column.dtype == pl.Int32 and first == pl.Int64
+        as_given = first if is_short or column.dtype == pl.Null else column.dtype
+        return Coded(coded.codes, Names(coded.names.values.cast(as_given)))
+    # numbers that came before a text, or other types that became text
+    shared = kind or pl.Categorical(pl.Categories.random())
+    words = [part if part.dtype == shared else as_text(part).cast(shared) for part in parts]
+    parts.clear()
+    codes, names = _codes_of_categories(pl.concat(words))
+    return Coded(codes, Names(names))

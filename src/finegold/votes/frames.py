@@ -4,14 +4,14 @@ the user's library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from finegold.votes.encoding import Names, kinds_of, series_of
+from finegold.votes.encoding import Names, series_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 # Narwhals takes longer to import than a small file to read: it is imported where a data frame is
 # not of Polars.
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-NULLABLE = {"bool": "boolean"} | {
-    name: name.replace("int", "Int").replace("u", "U") for name in INTEGERS
-}
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
@@ -40,23 +36,6 @@ def to_polars(frame: Any) -> pl.DataFrame:
     return pl.DataFrame(
         {str(name): polars_column(eager.get_column(name)) for name in eager.columns}
     )
-
-
-def names_of(column: Series) -> Names:
-    """Convert a column to names, which know what they were."""
-    like = None if column.implementation.is_polars() else column.head(0).to_native()
-    return Names(polars_column(column), like)
-
-
-def names_like(values: Sequence[Any], column: Names) -> Names:
-    """Return names that are not in a data frame, but leave in the library of this column of it."""
-    names = Names(list(values))
-    if column.like is not None:
-        import narwhals as nw
-
-        library = nw.from_native(column.like, series_only=True).implementation
-        names.like = nw.new_series("", names[:1].to_list(), backend=library).head(0).to_native()
-    return names
 
 
 def polars_column(series: Series) -> pl.Series:
@@ -88,63 +67,39 @@ def polars_column(series: Series) -> pl.Series:
 
 
 def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
-    """Return a data frame of the library of `like`. Columns may be NumPy arrays, Names or lists."""
-    is_polars, made = like is None or like.like is None, dict(columns)
-    for name, values in columns.items():
-        if isinstance(values, Names):
-            is_native = not is_polars and values.like is not None
-            made[name] = (
-                native_column(values)
-                if is_native
-                else values.values
-                if is_polars
-                else values.to_list()
-            )
-        elif not isinstance(values, np.ndarray) or values.dtype.kind == "O":
-            made[name] = series_of(values) if is_polars else list(values)
-    if like is None or is_polars:
-        return pl.DataFrame(made)
-    import narwhals as nw
-
-    library = nw.from_native(like.like, series_only=True).implementation
-    return nw.from_dict(made, backend=library).to_native()
-
-
-def native_column(names: Names) -> Any:
-    """Return names as a series of the user's library, in the dtype in which they came if it can
-    hold them.
+    """Return a data frame of the library that these names came in, or of Polars. Columns may be
+    NumPy arrays, Names or lists.
     """
-    if names.like is None:
-        return names.values
+    backend = None if like is None else like.backend
+    frame = pl.DataFrame(
+        {
+            name: values.values
+            if isinstance(values, Names)
+            else values
+            if isinstance(values, np.ndarray) and values.dtype.kind != "O"
+            else series_of(values)
+            for name, values in columns.items()
+        }
+    )
+    if backend is None:
+        return frame
+    values = {
+        column.name: given
+        if isinstance(given, np.ndarray) and given.dtype.kind != "O"
+        else column.to_list()
+        for column, given in zip(frame.iter_columns(), columns.values(), strict=True)
+    }
+    if backend == "pandas":
+        import pandas as pd
+
+        # integers would become floats beside a null
+        types = {
+            c.name: "Int64" for c in frame.iter_columns() if c.dtype.is_integer() and c.null_count()
+        }
+        return pd.DataFrame(
+            {name: pd.Series(v, dtype=types.get(name)) for name, v in values.items()}
+        )
     import narwhals as nw
 
-    like, values = nw.from_native(names.like, series_only=True), names.to_list()
-    library, null = like.implementation, names.values.is_null().to_list()
-
-    def exact() -> Any:
-        if library.is_pandas_like():
-            dtype: Any = names.like.dtype
-            # integers would become floats beside a null
-            if any(null):
-                dtype = NULLABLE.get(str(dtype), dtype)
-            return type(names.like)(values, dtype=dtype)
-        import pyarrow as pa
-
-        return pa.chunked_array([pa.array(values, type=names.like.type)])
-
-    def similar() -> Any:
-        return nw.new_series("", values, dtype=like.dtype, backend=library).to_native()
-
-    present = [value for value in values if value is not None]
-    for attempt in (exact, similar):
-        # each library raises its own exceptions
-        with suppress(Exception):
-            series = nw.from_native(attempt(), series_only=True)
-            kept = [value for value, gone in zip(series.to_list(), null, strict=True) if not gone]
-            if (
-                kept == present
-                and kinds_of(kept) == kinds_of(present)
-                and series.is_null().to_list() == null
-            ):
-                return series.to_native()
-    return nw.new_series("", values, backend=library).to_native()
+    library: Any = backend
+    return nw.from_dict(values, backend=library).to_native()

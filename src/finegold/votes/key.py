@@ -57,12 +57,13 @@ def make_key(
     known = [truths[i] for i in matched.tolist()]
     code = match(known, class_names)
     is_new = code == MISSING
-    new_code, new = encode([text_of(known[i]) for i in np.flatnonzero(is_new).tolist()])
-    code[is_new] = len(class_names) + new_code
+    new = encode(Names([text_of(known[i]) for i in np.flatnonzero(is_new).tolist()]))
+    code = code.copy()
+    code[is_new] = len(class_names) + new.codes
     codes = np.full(len(task_names), MISSING, np.int32)
     codes[position[matched]] = code
     unmatched = [tasks[i] for i in np.flatnonzero(position == MISSING).tolist()]
-    return Key(codes, [*to_list(class_names), *to_list(new)], len(new), unmatched)
+    return Key(codes, [*to_list(class_names), *new.names], len(new.names), unmatched)
 
 
 def key_of_codes(codes: Codes, class_names: Names) -> Key:

@@ -63,7 +63,7 @@ def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
     """Labels that say "no vote" become MISSING."""
     words = fold_words(missing)
     is_vote = np.array([not is_missing(name, words) for name in labels.names], dtype=bool)
-    return labels if is_vote.all() else encoding.with_names(labels, is_vote)
+    return labels if is_vote.all() else labels.without(~is_vote)
 
 
 def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
@@ -217,12 +217,7 @@ class Spellings(NamedTuple):
         """Replace labels and truths by their text."""
         names = [new.get(text_of(name), name) for name in self.labels.names]
         truths = [new.get(text_of(truth), truth) for truth in self.truths]
-        coded = encoding.encode_series(self.labels.names.of(names))
-        return Spellings(
-            Coded(encoding.renumber(self.labels.codes, coded.codes), coded.names),
-            truths,
-            self.counts,
-        )
+        return Spellings(self.labels.renamed(self.labels.names.of(names)), truths, self.counts)
 
 
 def unify(
@@ -480,10 +475,9 @@ def unify_ids(
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
             new = {code: group[0] for group in groups for code in group}
-            merged = encoding.encode_series(
+            coded = coded.renamed(
                 coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))])
             )
-            coded = Coded(encoding.renumber(coded.codes, merged.codes), merged.names)
             unified[role] = encoding.integer_names(coded) if is_text else coded
         text = (
             f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'}"
@@ -621,7 +615,7 @@ def encode_classes(
                     " different types"
                 )
                 raise InputError(f"{problem}; write both in the same way")
-            coded = encoding.encode_series(labels.names.of(both))
+            coded = encoding.encode(labels.names.of(both))
             labels = Coded(encoding.renumber(labels.codes, coded.codes[: len(known)]), coded.names)
         if is_text:
             labels = encoding.integer_names(labels)
@@ -643,7 +637,7 @@ def encode_classes(
             f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies
         )
 
-    given = encoding.as_column(listing)
+    given = Names(listing)
     class_of = match(known, given)
     outside = np.flatnonzero(class_of == MISSING)
     if outside.size:

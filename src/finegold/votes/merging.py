@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
@@ -179,28 +178,16 @@ def join_names(old: Names, new: Names) -> Joined:
     """
     # Names that are written in the same way are the same: 7 in one file is "7" in another. Old
     # names keep their order.
-    position = _positions(new, old)
+    position = match(new, old)
     extra = np.flatnonzero(position == MISSING)
     if not extra.size:
         return Joined(old, np.arange(len(old), dtype=np.int32), position)
-    numbers, more = _as_integers(old), _as_integers(new[extra])
-    if (
-        numbers is not None
-        and more is not None
-        and _is_increasing(numbers)
-        and numbers.dtype.kind == more.dtype.kind
-    ):
-        both = np.concatenate([numbers, more])
-        # a stable sort merges two sorted runs in linear time
-        order = np.argsort(both, kind="stable")
-        names, codes = Names(both[order], old.like), encoding.rank_of(order)
-    else:
-        values = encoding.of_one_kind([*old, *new[extra]])
-        codes, distinct = encoding.encode(encoding.as_column(values))
-        if len(distinct) == len(values) and _is_increasing(codes[: len(old)]):
-            names = old.of(encoding.to_values(distinct))
-        else:
-            names, codes = old.of(values), np.arange(len(values), dtype=np.int32)
+    values = old.of([*old, *new[extra]])
+    coded = encoding.encode(values)
+    names, codes = coded.names, coded.codes
+    if (np.diff(codes[: len(old)]) <= 0).any():
+        names, codes = values, np.arange(len(values), dtype=np.int32)
+    position = position.copy()
     position[extra] = len(old) + np.arange(len(extra))
     return Joined(names, codes[: len(old)], codes[position])
 
@@ -228,36 +215,6 @@ def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
     return made
 
 
-def _positions(values: Names, names: Names) -> Codes:
-    """Return the position of each value in the names, or MISSING. Integers are found by binary
-    search.
-    """
-    wanted, known = _as_integers(values), _as_integers(names)
-    if (
-        wanted is None
-        or known is None
-        or not _is_increasing(known)
-        or wanted.dtype.kind != known.dtype.kind
-    ):
-        return match(values, names)
-    position = np.searchsorted(known, wanted).clip(max=len(known) - 1)
-    return np.where(known[position] == wanted, position, MISSING).astype(np.int32)
-
-
-def _is_increasing(values: NDArray[Any]) -> bool:
-    return bool((values[1:] > values[:-1]).all())
-
-
-def _as_integers(names: Names) -> NDArray[Any] | None:
-    # NumPy has no such integers
-    is_wide = names.values.dtype in (pl.Int128, pl.UInt128)
-    return (
-        names.values.to_numpy()
-        if names.values.dtype.is_integer() and not is_wide and len(names)
-        else None
-    )
-
-
 def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
     """Return the votes with other classes, in which the old classes keep their order."""
     if names is votes.class_names:
@@ -276,9 +233,7 @@ def _what_was_left_out(
     for field, names in (("unlabelled", tasks), ("never_voted", annotators)):
         both, more = getattr(old, field), getattr(new, field)
         both = join_names(both, more).names if len(more) else both
-        fields[field] = (
-            both[np.flatnonzero(_positions(both, names) == MISSING)] if len(both) else both
-        )
+        fields[field] = both[np.flatnonzero(match(both, names) == MISSING)] if len(both) else both
     pair = old.counts, new.counts
     words = {**pair[0].left_out, **pair[1].left_out}
     left_out = {what: sum(counts.left_out.get(what, 0) for counts in pair) for what in words}

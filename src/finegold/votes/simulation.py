@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError
 from finegold.votes.annotations import MAX_CLASSES, Annotations
-from finegold.votes.encoding import MISSING, Codes, as_column
+from finegold.votes.encoding import MISSING, Codes
 
 Floats = NDArray[np.float64]
 
@@ -145,7 +145,7 @@ def simulate(
         >>> finegold.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
         Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
     """
-    names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
+    names = np.arange(n_classes) if class_names is None else list(class_names)
     if len(names) != n_classes:
         raise InputError(f"there are {n_classes} classes but {len(names)} class names")
     given = (

@@ -262,7 +262,7 @@ def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
         return None
     marks, others, calls_of = tools[tool]
     wanted = [name for name in (*sorted(marks), *others) if name in opened.columns]
-    frame = opened.load(wanted).to_polars().slice(0, most)
+    frame = opened.read(wanted).slice(0, most)
     try:
         records = frame.iter_rows(named=True)
         calls = list(

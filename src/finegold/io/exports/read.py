@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -16,17 +17,15 @@ from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, le
 from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions
-from finegold.io.layouts import assemble, count_more, read_labels, refuse_lost_ids
+from finegold.io.long import IDS, LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source, reading
-from finegold.io.tables import Progress, Table, WatchReading
-from finegold.io.truth import gold_truth
+from finegold.io.tables import Progress, WatchReading
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Coded, Encoder, to_list, with_names
+from finegold.votes.encoding import MISSING, Encoder, to_list
 from finegold.votes.labels import NOTHING, drop_missing
 
-# and whether they hold ids
-COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}
+COLUMNS = (*IDS, "label", "gold")
 # in a batch, but for the last
 FEWEST_ROWS = 2**12
 # questions in a message
@@ -66,7 +65,7 @@ def read_export(
     # by question
     n_votes: Counter[str] = Counter()
     # the columns of each, which are encoded batch by batch
-    questions: dict[str, dict[tuple[str, bool], Encoder]] = {}
+    questions: dict[str, Encoder] = {}
     # tasks that were asked, and nobody answered
     common: list[pl.DataFrame] = []
     for batch in _batches(export, sources, export_options, options.watch):
@@ -76,15 +75,10 @@ def read_export(
                 continue
             question = str(key)
             n_votes[question] += int((part.get_column("label").fill_null("") != "").sum())
-            if question not in questions:
-                questions[question] = {
-                    (column, is_id): Encoder(pl.String(), is_id=is_id, is_text=True)
-                    for column, is_id in COLUMNS.items()
-                }
-            for (column, _), encoder in questions[question].items():
-                # votes for another question are only counted
-                if wanted in (None, ALL, question):
-                    encoder.add(part.get_column(column))
+            encoder = questions.setdefault(question, Encoder(IDS, is_text=True))
+            # votes for another question are only counted
+            if wanted in (None, ALL, question):
+                encoder.add(part)
     if not questions:
         left_out = ", ".join(
             f"{what} ({number:,})" for what, number in export_options.left_out.items()
@@ -111,30 +105,28 @@ def read_export(
         meant = f'; did you mean "{near[0]}"?' if near else ""
         raise InputError(f'{name} has no question "{wanted}"; it has {listed}{meant}')
     annotations = {}
-    for question, encoders in sorted(questions.items()):
+    for question, encoder in sorted(questions.items()):
         if wanted not in (None, ALL, question):
             continue
-        for (column, _), encoder in encoders.items():
-            for part in common:
-                encoder.add(part.get_column(column))
-        coded = {key: encoders.pop(key).finish() for key in list(encoders)}
-        table = Table(
-            coded=coded, is_text=True, origin=f'{name}, question "{question}"' if question else name
-        )
-        if len(questions) > 1 and wanted == ALL:
-            cells = drop_missing(table.values("label"), options.no_vote)
-            # the other questions can still be read
-            if not len(cells.names):
-                warnings.warn(
-                    f'the question "{question}" has no votes and is left out',
-                    FinegoldWarning,
-                    stacklevel=2,
-                )
-                continue
-        annotations[question] = _assemble(table, export, export_options, options)
+        for part in common:
+            encoder.add(part)
+        origin = f'{name}, question "{question}"' if question else name
+        long = LongFrame.of(encoder, partial(_where, origin), origin)
+        long.of_export = True
+        has_votes = len(drop_missing(long.label, options.no_vote).names) > 0
+        # the other questions can still be read
+        if len(questions) > 1 and wanted == ALL and not has_votes:
+            text = f'the question "{question}" has no votes and is left out'
+            warnings.warn(text, FinegoldWarning, stacklevel=2)
+            continue
+        annotations[question] = _assemble(long, export, export_options, options)
     if not annotations:
         raise InputError(f"{name} holds no votes: every label is missing")
     return annotations
+
+
+def _where(origin: str, row: int) -> str:
+    return f"{origin}, vote {row + 1:,}"
 
 
 def _batches(
@@ -197,43 +189,38 @@ def _batches(
 
 
 def _assemble(
-    table: Table, export: Export, export_options: ExportOptions, options: ReadOptions
+    long: LongFrame, export: Export, export_options: ExportOptions, options: ReadOptions
 ) -> Annotations:
-    tasks, annotators = table.ids("task"), table.ids("annotator")
+    annotators = long.annotator
     names = to_list(annotators.names)
     if export.shorten is not None and all(isinstance(name, str) for name in names):
         # A tool may write more than the name of an annotator, which shows when all are known.
-        annotators = Coded(annotators.codes, annotators.names.of(export.shorten(names)))
-    labels = read_labels(table.values("label"), options, [], of_export=True)
+        annotators.names = annotators.names.of(export.shorten(names))
+    labels = read_labels(long, options)
     if not labels.are_sets:
         # answers in which nothing was chosen: the task was only asked
-        nobody = labels.coded.names.values == NOTHING
-        if nobody.any():
-            is_empty = np.isin(labels.coded.codes, np.flatnonzero(nobody.to_numpy()))
-            annotators = Coded(
-                np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names
-            )
-            labels = labels._replace(coded=with_names(labels.coded, ~nobody.to_numpy()))
+        is_nothing = (labels.coded.names.values == NOTHING).to_numpy()
+        if is_nothing.any():
+            is_empty = np.isin(labels.coded.codes, np.flatnonzero(is_nothing))
+            annotators.codes = np.where(is_empty, np.int32(MISSING), annotators.codes)
+            labels = labels._replace(coded=labels.coded.without(is_nothing))
         export_options.left_out.update(export_options.empty)
-    refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
-    gold = "gold" if export_options.gold else None
-    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
-    if gold is not None and truth is not None and not len(truth.task):
+    if not export_options.gold:
+        long.gold = None
+    elif long.gold is None or not len(drop_missing(long.gold, options.no_vote).names):
         remedies = [
             use(gold=Placeholder("FILE"), text="with a file of truths"),
             Remedy(text="read it without gold"),
         ]
-        raise InputError(f"{table.origin} marks no gold", remedies=remedies)
-    only_asked = (
-        (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
-    )
+        raise InputError(f"{long.name} marks no gold", remedies=remedies)
+    is_asked = (annotators.codes == MISSING) & (labels.coded.codes == MISSING)
+    is_asked &= long.task.codes != MISSING
     # some annotator, so that tasks that nobody answered are listed
-    if only_asked.any() and len(annotators.names):
-        annotators = Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)
-    annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
-    annotations = count_more(
-        annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum())
-    )
+    if is_asked.any() and len(annotators.names):
+        annotators.codes = np.where(is_asked, np.int32(0), annotators.codes)
+    annotations = assemble(long, options, labels)
+    n_asked = -int(is_asked.sum())
+    annotations = count_more(annotations, rows=n_asked, missing=n_asked)
     return replace(
         annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out))
     )
