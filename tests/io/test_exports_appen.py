@@ -24,6 +24,11 @@ DIFFERENT = f"""{ABOUT},mood,text
 """
 ALIKE = DIFFERENT.replace("bad", "good")
 GOOD = {(11, 501, "good"), (11, 502, "good"), (12, 501, "good")}
+EMPTY = f"""{ABOUT},mood,topic,mood_gold,topic_gold
+11,,false,1,,,false,neo,0.9,501,USA,"[""good""]",art,,
+11,,false,2,,,false,neo,0.9,502,USA,[],war,,
+"""
+NOTHING = {"answers in which nothing was chosen": 1}
 AGGREGATED = "_unit_id,_golden,_unit_state,_trusted_judgments,mood,mood:confidence\n1,false,finalized,3,good,0.7\n"
 DAMAGED = FULL.replace("12,1/1/2015,false,902,,", "12,902,")
 
@@ -43,6 +48,9 @@ test_full_reports = check_each({
     "no differences, but a named question": reads("f2.csv", ALIKE, GOOD, question="mood"),
     "the aggregated report": refuses(
         *("a1.csv", AGGREGATED, "a1.csv (Appen export): there is no _worker_id: this looks like the agg", "Full report")
+    ),
+    "answers in which nothing was chosen": reads(
+        "f1.csv", EMPTY, {"mood": {(11, 501, "good")}, "topic": {(11, 501, "art"), (11, 502, "war")}}, NOTHING,
     ),
     "a damaged line": refuses(
         *("f1.csv", DAMAGED, "f1.csv (Appen export), line 7: too few fields", ", or download it again"), question="mood"

@@ -121,6 +121,10 @@ test_full_exports = check_each({
     ),
     "free text that is asked for": reads(FILE, REGIONS, {(1, 1, "because")}, question="why"),
     "no annotator": reads(FILE, NOBODY, {(1, 2, "a")}, {"annotations without an annotator": 1}),
+    "a file per annotator": reads(
+        "", {f"{who}.json": [task({"result": [choices("q", label)]})] for who, label in (("ann", "a"), ("bob", "b"))},
+        {(1, "ann", "a"), (1, "bob", "b")}, warns="each is taken as an annotator, by its name",
+    ),
     "a single indented task": reads("7.json", json.dumps(ONE, indent=2), OF_ONE),
     "a single indented annotation": reads("7.json", json.dumps(ONE_ANNOTATION, indent=2), {(7, 3, "pos")}),
     "a long task": reads("long.json", json.dumps(LONG, indent=2), OF_ONE),

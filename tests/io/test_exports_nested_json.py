@@ -145,6 +145,65 @@ test_votes_inside_tasks = check_each({
     "cut short": refuses(FILE, CUT, "cut short"),
 })  # fmt: skip
 
+# Votes on the parts of a record, and objects whose keys are annotators.
+PARTS = {("d1/1", "ann", "x"), ("d1/2", "ann", "y"), ("d1/1", "bob", "x"), ("d1/2", "bob", "x")}
+SAID = [{"ann": "x", "bob": "x"}, {"ann": "y", "bob": "x"}]
+IN_OBJECTS = [[{"worker_id": who, "response": said} for who, said in each.items()] for each in SAID]
+FOR_EACH = [{f"annotator_{who}": [said] for who, said in each.items()} for each in SAID]
+OF_PEOPLE = {(task, f"annotator_{who}", said) for task, who, said in PARTS}
+SCORES = [{"coherence": 1, "fluency": 5}, {"coherence": 1, "fluency": 4}]
+TURNED = {who: {f"t{n}": "xy"[n % 3 // 2] for n in range(9)} for who in ("ann", "bob")}
+MODELS = {"gpt-4": TURNED["ann"], "claude": TURNED["bob"]}
+RIGHT_WAY = {(f"t{n}", who, "xy"[n % 3 // 2]) for n in range(9) for who in ("ann", "bob")}
+OF_MODELS = {(task, {"ann": "gpt-4", "bob": "claude"}[who], said) for task, who, said in RIGHT_WAY}
+PANDAS = {
+    "task": {"3": "a", "5": "a"}, "annotator": {"3": "x", "5": "y"}, "label": {"3": "c", "5": "c"}
+}  # fmt: skip
+ROWS_INSIDE = [{"task": n, "annotator": who, "label": "x"} for n in range(3) for who in "ab"]
+NUMBERS = {model: {f"q{n}": n % 5 for n in range(9)} for model in ("gpt-4", "claude")}
+
+test_votes_one_level_deeper = check_each({
+    "sentences with responses": reads(
+        FILE, [{"doc_id": "d1", "sentences": [{"sentence": "?", "responses": each} for each in IN_OBJECTS]}], PARTS
+    ),
+    "sentences with votes by annotator": reads(
+        FILE, [{"id": "d1", "sentences": [{"text": "?", "labels": each} for each in SAID]}], PARTS
+    ),
+    "sentences with ids": reads(
+        FILE, [{"id": "d1", "sentences": [{"id": "s9", "labels": SAID[1]}]}],
+        {("d1/s9", "ann", "y"), ("d1/s9", "bob", "x")}, format="nested-json",
+    ),
+    "annotators of each sentence": reads(
+        FILE, [{"hash": "d1", "summary": ["?", "!"], "summary_sentences_annotations": FOR_EACH}], OF_PEOPLE
+    ),
+    "criteria of each annotator": reads(
+        FILE, [{"id": name, "expert_annotations": SCORES} for name in ("d1", "d2")],
+        {
+            "coherence": {("d1", 1, 1), ("d1", 2, 1), ("d2", 1, 1), ("d2", 2, 1)},
+            "fluency": {("d1", 1, 5), ("d1", 2, 4), ("d2", 1, 5), ("d2", 2, 4)},
+        },
+        warns="by their position",
+    ),
+})  # fmt: skip
+
+test_keys_that_are_annotators_are_told_and_other_objects_refused = check_each({
+    "annotators by name": reads(FILE, TURNED, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
+    "few keys with many tasks": reads(FILE, MODELS, OF_MODELS, warns='taken as annotators: "gpt-4", "claude"'),
+    "numbers by model may be counts": refuses(FILE, NUMBERS, "object of columns (gpt-4, claude)", "nested-json"),
+    "numbers by model that are votes": reads(
+        FILE, NUMBERS, {(f"q{n}", model, n % 5) for n in range(9) for model in NUMBERS}, format="nested-json",
+        warns="taken as annotators",
+    ),
+    "columns as pandas writes them": refuses(FILE, PANDAS, "object of columns (task, annotator, label)", "records"),
+    "metrics beside instances": refuses(
+        FILE, {"f1": 0.9, "instances": ROWS_INSIDE}, 'rows stand in the field "instances"', "write this list of 6 records"
+    ),
+    "one field with all rows": refuses(FILE, {"results": ROWS_INSIDE}, 'rows stand in the field "results"'),
+    "marked texts": refuses(
+        "a.jsonl", [{"text": "hi", "spans": [{"start": 0, "end": 2, "label": "X"}]}] * 2, "run finegold spans "
+    ),
+})  # fmt: skip
+
 test_other_json_is_not_taken_for_votes_and_not_called_invalid = check_each({
     case: refuses(*form, without="valid JSON")
     for what, content in NOT_VOTES.items()

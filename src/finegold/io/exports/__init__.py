@@ -205,6 +205,15 @@ def add_nested_hint(error: InputError, sources: Sequence[Source]) -> None:
     """Add to an error about a table of JSON how votes inside lists and objects are read."""
     for seen in sources:
         refuse_one_object(seen)
+        for name, value in seen.record.items():
+            marks = value if isinstance(value, list) else []
+            if marks and all(
+                isinstance(mark, dict) and {"start", "end"} <= {*mark} for mark in marks
+            ):
+                problem = f'"{name}" marks spans in texts, which are not votes on whole tasks'
+                raise InputError(
+                    problem, seen.name, [Remedy(text=f"run finegold spans {seen.name}")]
+                )
     is_nested = any(_has_marks(_names_in(seen), MARKS[LAST][1]) for seen in sources)
     if is_nested and not any("format" in each.options for each in error.remedies):
         error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
@@ -231,8 +240,14 @@ def refuse_one_object(seen: Source) -> None:
     are_columns = len(values) > 1 and len(shapes) == 1 and not all(map(str.isdigit, names))
     if are_columns and all(isinstance(value, list | dict) for value in values):
         problem = f"the file is an object of columns ({fields}) and not a list of rows"
-        remedy = Remedy(text='write rows, in pandas with orient="records"')
-        raise InputError(problem, seen.name, [remedy])
+        rows = Remedy(text='write rows, in pandas with orient="records"')
+        nested = use("if every field is an annotator or a task that holds votes", format=LAST)
+        raise InputError(problem, seen.name, [rows, nested])
+    for name, value in content.items():
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+            problem = f'the rows stand in the field "{name}" of one object'
+            remedy = Remedy(text=f"write this list of {len(value):,} records to a file of its own")
+            raise InputError(problem, seen.name, [remedy])
     if not candidates(names, LABEL):
         problem = (
             f"the file is a single JSON object with the fields {fields}, and not a table of votes"

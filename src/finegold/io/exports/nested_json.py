@@ -63,18 +63,15 @@ def fits(seen: Source) -> bool:
     roles = [role for role in (ANNOTATOR, LABEL) if candidates(record, role)]
     are_inner = all(isinstance(value, dict | list | None) for value in record.values())
     is_keyed = seen.layout != "list" and are_inner and not roles
-    if len(roles) > 1 or (_parts_of(record) is None and not is_keyed):
-        return False
     with suppress(DamagedExport):
-        tasks = list(islice(_tasks(seen, []), SAMPLE))
+        if len(roles) > 1 or (_parts_of(record) is None and not is_keyed):
+            return False
         held: dict[str, list[Any]] = defaultdict(list)
-        for _, task in tasks:
-            if _parts_of(task) is None:
-                held[""] += [task] if task else []
-                continue
-            for _, part in _parts_of(task) or ():
-                for name, votes in _vote_fields(part).items():
-                    held[name].append(votes)
+        for _, task in islice(_tasks(seen, []), SAMPLE):
+            parts = _parts_of(task)
+            for _, fields in [("", {"": task})] if parts is None else parts:
+                for name, votes in fields.items():
+                    held[name] += [votes] if votes else []
         return any(_are_votes(votes, name) for name, votes in held.items())
     return False
 
@@ -144,19 +141,17 @@ def _votes(
         if not isinstance(value, dict):
             raise DamagedExport(f"expected a JSON object, found {value!r:.40}")
         task = _id_of(value, key, seen, options, numbers)
-        held: Sequence[tuple[Any, Any]] = parts or [("", {})]
     else:
         if options.task is not None:
             raise DamagedExport("the keys of the object name the tasks", leave_out("task"))
         if not isinstance(value, dict | list | None):
             raise DamagedExport(f'"{key}" holds {value!r:.40}, expected votes')
-        task, held = key, [("", value)]
-    for place, part in held:
+        task, parts = key, [("", {"": value} if value else {})]
+    for place, fields in parts or [("", {})]:
         name = f"{text_of(task)}/{place}" if place != "" else task
-        votes_of = _vote_fields(part) if _is_record(part) else {"": part} if part else {}
-        if not votes_of:
+        if not fields:
             yield Vote(name)
-        for question, votes in votes_of.items():
+        for question, votes in fields.items():
             for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
                 if annotator is None:
                     options.warn_once(
@@ -195,25 +190,40 @@ def _is_field(name: str) -> bool:
     return bare_name(name) in FIELDS
 
 
-def _is_record(value: Any) -> bool:
-    """Return whether an object has a field for votes, which may be empty."""
-    return isinstance(value, dict) and any(map(_is_field, value))
-
-
 def _parts_of(value: Any) -> list[tuple[Any, dict[str, Any]]] | None:
-    """Return what holds the votes of a record, with its place: the record, or its sentences; None
-    if this is no record.
+    """Return the votes in a record by question, with the place of what they are on: "" for the
+    record, or each of its sentences; None if this is no record.
     """
-    if not isinstance(value, dict) or _is_record(value):
-        return [("", value)] if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    if any(map(_is_field, value)):
+        return [("", _vote_fields(value))]
     for name, parts in value.items():
-        if isinstance(parts, list) and parts and all(isinstance(part, dict) for part in parts):
-            if all(map(_is_record, parts)):
-                return [(_place_of(part, number), part) for number, part in enumerate(parts, 1)]
-            # an object of annotators for each sentence
-            are_people = all(PEOPLE.fullmatch(key) for part in parts for key in part)
-            if are_people and bare_name(name).endswith(tuple(FIELDS)):
-                return [(number, {"votes": part}) for number, part in enumerate(parts, 1)]
+        if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
+            continue
+        if all(any(map(_is_field, part)) for part in parts):
+            return [
+                (_place_of(part, number), _vote_fields(part))
+                for number, part in enumerate(parts, 1)
+            ]
+        if bare_name(name).endswith(tuple(FIELDS)):
+            # an object of annotators for each sentence, or one of criteria for each annotator
+            if all(PEOPLE.fullmatch(key) for part in parts for key in part):
+                return [(number, {"": part}) for number, part in enumerate(parts, 1)]
+            if len({frozenset(part) for part in parts}) == 1 and not candidates(parts[0], LABEL):
+                people = candidates(parts[0], ANNOTATOR)
+                who = [part[people[0]] if people else None for part in parts]
+                said = {key: [part[key] for part in parts] for key in parts[0] if key not in people}
+                return [
+                    (
+                        "",
+                        {
+                            key: list(zip(who, labels, strict=True))
+                            for key, labels in said.items()
+                            if not any(isinstance(label, dict) for label in labels)
+                        },
+                    )
+                ]
     return None
 
 
@@ -253,8 +263,9 @@ def _pairs_of(votes: Any) -> Iterator[tuple[Any, Any]]:
     for vote in votes.items() if isinstance(votes, dict) else votes:
         if isinstance(vote, dict):
             labels, annotators = candidates(vote, LABEL), candidates(vote, ANNOTATOR)
-            if len(labels) != 1 or len(annotators) > 1:
+            if len(labels) != 1 or len(annotators) > 1 or candidates(vote, TASK):
                 what = "no label" if not labels else "several fields for one vote"
+                what = "a task" if candidates(vote, TASK) else what
                 fields = ", ".join(vote) or "(none)"
                 raise DamagedExport(f"found {what} in an object with the fields {fields}")
             annotator, label = vote[annotators[0]] if annotators else None, vote[labels[0]]
