@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Integers = NDArray[np.int32] | NDArray[np.int64]
 
 # C: votes that stand for what is usual, in the bias and noise of an annotator
 ANNOTATOR_PRIOR = 10.0
