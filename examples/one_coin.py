@@ -18,9 +18,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from finegold import Method
-from finegold.engines.blocks import Block
-from finegold.kernels.votes import vote_rows
-from finegold.methods.base import POSITIVE, SufficientStatistics
+from finegold.engines.base import Block
+from finegold.kernels.cells import vote_rows
+from finegold.methods.base import POSITIVE, setting
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned
 
@@ -37,7 +37,6 @@ class Sums(NamedTuple):
 class Parameters(NamedTuple):
     tau: Any  # [K]
     accuracy: Any  # [W]
-    sums: Sums
 
 
 @dataclass(kw_only=True)
@@ -45,14 +44,9 @@ class OneCoin(Method):
     """Every annotator is right with a probability of their own, whatever the truth (one-coin Dawid-Skene)."""
 
     name: ClassVar[str] = "onecoin"
-    limits: ClassVar[dict[str, Any]] = {"smoothing": POSITIVE}
-    remembers: ClassVar[tuple[str, ...]] = (
-        "right",
-        "votes",
-    )  # arrays below with a row per annotator
-    keeps: ClassVar[dict[str, str]] = {"right": "W", "votes": "W", "classes": "K"}
 
-    smoothing: float = 1.0  # right and wrong votes that are added to everybody's
+    # right and wrong votes that are added to everybody's
+    smoothing: float = setting(1.0, POSITIVE)
 
     def start(self, block: Block, restart: int) -> Sums:
         start_from_shares(block)  # the share of votes for each class, and known truths
@@ -77,20 +71,10 @@ class OneCoin(Method):
     def expect(self, statistics: Sums, before: Any) -> Parameters:
         s = self.smoothing
         accuracy = (statistics.right + s) / (statistics.votes + 2 * s)
-        return Parameters(statistics.classes / statistics.classes.sum(), accuracy, statistics)
+        return Parameters(statistics.classes / statistics.classes.sum(), accuracy)
 
     def learned(self, parameters: Parameters) -> Learned:
-        _, classes, right, votes = parameters.sums
-        return Learned(
-            class_prior=parameters.tau,
-            statistics={"right": right, "votes": votes, "classes": classes},
-        )
-
-    def sufficient_statistics(self, result: Any) -> SufficientStatistics:
-        """For `finegold update`: the sums that a result was made from, as `learned` kept them."""
-        more = result.learned.statistics
-        sums = Sums(0.0, more["classes"], more["right"], more["votes"])
-        return SufficientStatistics(sums, sums, self.expect(sums, None))
+        return Learned(parameters.tau, statistics={"accuracy": parameters.accuracy})
 
 
 def _votes(block: Block) -> tuple[Any, Any, Any]:

@@ -1,7 +1,7 @@
 """Makes what follows from the classes in src/finegold/methods: python tools/make_methods.py
 
 docs/reference/methods.md, from the docstrings and docs/reference/equations; the registry,
-src/finegold/methods/registry.py; the keywords of `aggregate`, src/finegold/api/settings.py; the public names for type
+src/finegold/methods/lookup.py; the keywords of `aggregate`, src/finegold/api/settings.py; the public names for type
 checkers, src/finegold/__init__.pyi.
 """
 
@@ -16,8 +16,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import finegold
-from finegold.methods.lookup import Method, method_class
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, Method, method_class
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "finegold"
@@ -154,7 +153,7 @@ def registry() -> str:
     ]
     lines = "".join(f'    "{name}": "{homes[name]}",\n' for name in ordered)
     return GENERATED.sub(
-        f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "registry.py").read_text("utf-8")
+        f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "lookup.py").read_text("utf-8")
     )
 
 
@@ -220,13 +219,13 @@ def stub() -> str:
 
 MADE = {
     ROOT / "docs" / "reference" / "methods.md": page,
-    SOURCE / "methods" / "registry.py": registry,
+    SOURCE / "methods" / "lookup.py": registry,
     SOURCE / "api" / "settings.py": settings,
     SOURCE / "__init__.pyi": stub,
 }
 
 if __name__ == "__main__":
-    path = SOURCE / "methods" / "registry.py"
+    path = SOURCE / "methods" / "lookup.py"
     if (text := registry()) != path.read_text("utf-8"):
         path.write_text(text, "utf-8")
         os.execv(

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import finegold
 from finegold.errors import FinegoldWarning
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.votes.sample import write_with_texts
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"

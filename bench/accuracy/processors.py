@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.machine import keep
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY
 
 VARIANTS = {
     "this machine": {},

@@ -39,8 +39,7 @@ from bench.machine import RESULTS, describe
 from bench.real_data import RealSet, load, without_labels
 from finegold.api.fit import fit
 from finegold.errors import InputError
-from finegold.methods.lookup import Method, method_class
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, Method, method_class
 from finegold.system.files import write_bytes
 
 REAL = RESULTS / "real"

@@ -21,7 +21,7 @@ from bench.accuracy.real_score import MARGINS, summarise
 from bench.machine import BENCH
 from bench.real_data import KINDS, PAPER
 from finegold.errors import InputError
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.system.files import write_bytes
 
 GROUPS = ("open", *KINDS, PAPER)

@@ -29,8 +29,7 @@ import numpy as np
 
 from bench.machine import BENCH, describe, keep
 from finegold.api.fit import fit
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY, method_class
 from finegold.votes.annotations import Annotations
 
 RIVAL_PYTHON = BENCH / ".venv-rivals" / "bin" / "python"

@@ -35,7 +35,7 @@ Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
 def finegold(method: str) -> Callable[[Votes], Any]:
     from finegold import Annotations, aggregate
-    from finegold.methods.registry import DEFAULT_METHOD
+    from finegold.methods.lookup import DEFAULT_METHOD
     from paper.printed import make_method
 
     chosen: Any = method if method == DEFAULT_METHOD else make_method(method)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import BENCH, RESULTS, describe
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.system.files import write_bytes
 from paper.data import DATA_SETS, present
 from paper.page import Block, Heading, Picture, Table, write

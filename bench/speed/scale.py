@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from bench.machine import keep
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 
 FINEGOLD = [sys.executable, "-m", "finegold"]
 VOTES_PER_TASK = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from finegold.methods.registry import REGISTRY as _REGISTRY
+from finegold.methods.lookup import REGISTRY as _REGISTRY
 
 __version__ = "0.1.0.dev0"
 

@@ -27,6 +27,9 @@ from finegold.votes.encoding import MISSING
 
 __all__ = ["LAWS"]
 
+# how much a posterior may change if the same sums are added in another order
+ROUNDING = 1e-6
+
 Make = Callable[[], Method]
 Column = NDArray[Any]
 Votes = tuple[Column, Column, Column]
@@ -88,14 +91,14 @@ def the_order_of_votes_does_not_matter(make: Make) -> None:
 
 
 def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
-    if _is_random(make()):
+    if make().random_start:
         # random numbers are assigned to tasks in their order
         return
     task, annotator, label = sample_votes()
     there, other = _renaming(int(task.max()) + 1, 3), _renaming(int(annotator.max()) + 1, 4)
     plain = fit_arrays(make, (task, annotator, label))
     renamed = fit_arrays(make, (there[task], other[annotator], label))
-    assert np.allclose(plain.posterior, renamed.posterior[there], atol=make().rounding)
+    assert np.allclose(plain.posterior, renamed.posterior[there], atol=ROUNDING)
 
 
 def the_names_of_annotators_do_not_matter(make: Make) -> None:
@@ -109,25 +112,21 @@ def the_names_of_annotators_do_not_matter(make: Make) -> None:
         renamed = fit_arrays(make, (task, other[annotator], label))
         assert np.allclose(plain.posterior, renamed.posterior, atol=1e-6)
         assert np.allclose(plain.accuracy, renamed.accuracy[other], atol=1e-6)
-        for name in make().unstable:
-            assert np.allclose(
-                plain.learned.statistics[name], renamed.learned.statistics[name][other], atol=1e-6
-            )
 
 
 def renaming_classes_permutes_the_answer(make: Make) -> None:
-    if _is_random(make()):
+    if make().random_start:
         return
     task, annotator, label = sample_votes()
     there = _renaming(int(label.max()) + 1, 5)
     plain = fit_arrays(make, (task, annotator, label))
     renamed = fit_arrays(make, (task, annotator, there[label]))
-    assert np.allclose(plain.posterior, renamed.posterior[:, there], atol=make().rounding)
+    assert np.allclose(plain.posterior, renamed.posterior[:, there], atol=ROUNDING)
 
 
 def symmetric_votes_are_tied(make: Make) -> None:
     """Two annotators contradict each other on every task, equally often in both directions."""
-    if _is_random(make()):
+    if make().random_start:
         return
     for n_classes in (2, 3):
         said, contrary, _ = np.array(
@@ -169,13 +168,13 @@ def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
 
 
 def blocks_do_not_change_the_answer(make: Make) -> None:
-    if _is_random(make()):
+    if make().random_start:
         # each block draws its own random numbers
         return
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
     many = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=100))
     single = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))
-    assert np.allclose(many.posterior, single.posterior, atol=make().rounding)
+    assert np.allclose(many.posterior, single.posterior, atol=ROUNDING)
 
 
 def small_data_behave(make: Make) -> None:
@@ -227,10 +226,6 @@ def same_bits(one: Result, other: Result) -> bool:
     return np.array_equal(one.posterior, other.posterior) and np.array_equal(
         one.accuracy, other.accuracy
     )
-
-
-def _is_random(method: Method) -> bool:
-    return method.random_start or method.random_ties
 
 
 def _renaming(n: int, seed: int) -> Column:

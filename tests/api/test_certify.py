@@ -189,7 +189,7 @@ def test_gold_counts_twenty_times_in_the_default() -> None:
     gold = {0: 0}
     once = finegold.aggregate(finegold.Annotations.from_arrays(task, who, label))
     taught = finegold.aggregate(finegold.Annotations.from_arrays(task, who, label, gold=gold))
-    seen = taught.learned.statistics["seen"].sum() - once.learned.statistics["seen"].sum()
+    seen = taught.learned.statistics["n"].sum() - once.learned.statistics["n"].sum()
     assert seen == pytest.approx(3 * 19)
 
 

@@ -13,8 +13,7 @@ from finegold.api.evaluate import comparison_of
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.insight.comparison import Comparison
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY, method_class
 from tests.support.animals import VOTES as SAMPLE
 from tests.support.cli_helpers import CSV, database, json_of, succeed, without_seconds, write
 

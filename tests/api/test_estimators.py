@@ -11,7 +11,7 @@ import pytest
 import finegold
 from finegold import InputError, NotFittedError
 from finegold.methods import mv
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY
 
 VOTES = pd.DataFrame(
     {

@@ -22,7 +22,7 @@ COMMANDS = {
     "next": ("{votes}", "--method", "ds"),
     "report": ("{votes}", "--method", "ds", "-o", "{folder}/report.html"),
     "trust": ("{votes}", "--method", "ds"),
-    "update": ("{model}", "{votes}", "--refit", "-o", "{folder}/new.finegold"),
+    "update": ("{model}", "{votes}", "-o", "{folder}/new.finegold"),
 }
 
 
@@ -74,13 +74,6 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
     done = run_command(name, tmp_path, model, *options)
     assert done.exit_code == 2
     assert words in done.stderr
-
-
-def test_an_engine_is_for_fitting_again(model, tmp_path):
-    message = refusal_of(
-        "update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask"
-    )
-    assert "use --refit for a full fit, or leave out --engine" in message
 
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
@@ -192,12 +185,10 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
         finegold.agreement(model, task="task")
 
 
-def test_a_refit_takes_what_a_fit_takes(fits, model):
-    result = finegold.load(model).update(refit=True, prior=model, threads=2)
+def test_an_update_takes_what_a_fit_takes(fits, model):
+    result = finegold.load(model).update(VOTES, prior=model, threads=2)
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
-    with pytest.raises(InputError, match="use refit=True for a full fit, or leave out prior"):
-        finegold.load(model).update(VOTES, prior=model)
 
 
 def test_distances_from_the_shares_of_people():

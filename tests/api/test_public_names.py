@@ -13,8 +13,7 @@ import finegold
 from finegold.api.estimators import Estimator
 from finegold.api.options import FitOptions, Fitting
 from finegold.io.options import Reading
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY, method_class
 
 SOURCE = Path(finegold.__file__).parent
 ROOT = SOURCE.parents[1]

@@ -14,7 +14,7 @@ import finegold
 from finegold import Annotations, FinegoldError, InputError, OutputError
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
-from finegold.kernels.votes import decide, preference_of
+from finegold.kernels.cells import decide, preference_of
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.votes.encoding import to_list
 from finegold.votes.sample import VOTES
 from tests.support.cli_helpers import CSV, json_of, read_table, run, succeed, write

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 import finegold
 from finegold.cli.app import PANELS, app, every_command
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY, method_class
 from finegold.report import KINDS
 from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 

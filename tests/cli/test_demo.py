@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from tests.support.cli_helpers import refusal_of, succeed, write
 
 

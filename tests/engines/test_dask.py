@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import time
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import finegold
 from finegold import Annotations
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
-from finegold.engines.blocks import Tree, add_up
+from finegold.engines.base import add_up
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldError, InputError
 from finegold.methods.common import ConfusionSums
@@ -26,7 +25,8 @@ pytest.importorskip(
 
 from distributed import LocalCluster
 
-from finegold.engines.dask import DaskEngine, cluster, workers
+from finegold.engines import dask
+from finegold.engines.dask import DaskEngine
 from tests.support.dask_cluster import kill_at, two_workers
 from tests.support.signals import KILL
 
@@ -100,17 +100,6 @@ def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_pa
     assert deadly.mark.exists()
 
 
-def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):
-    moved = []
-    for n_tasks in (400, 1600):
-        votes = Annotations.from_arrays(*sample_votes(n_tasks=n_tasks, n_annotators=5))
-        with DaskEngine(client, fewest_votes=votes.n_votes // 4) as engine:
-            result = finegold.aggregate(votes, "ds", engine=engine)
-        assert "bytes moved per sweep" in result.notes[-1]
-        moved.append(engine.moved[-1])
-    assert moved[1] == pytest.approx(moved[0], rel=0.01)
-
-
 @pytest.mark.parametrize("name", ["glad", "tiremge"])
 def test_a_method_that_cannot_run_there_says_so(engine, name):
     with pytest.raises(InputError, match=f"{name} cannot run on a Dask cluster"):
@@ -130,11 +119,11 @@ def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):
     ]
     assert found[0].exit_code == 0, found[0].stderr
     assert found[0].stdout == found[1].stdout
-    assert "bytes moved per sweep" in found[0].stderr
+    assert "Dask: 1 block on 1 worker" in found[0].stderr
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    monkeypatch.setattr(dask, "CONNECT", 0.5)
     source = tmp_path / "votes.csv"
     source.write_text("task,worker,label\na,1,x\n")
     message = refusal_of(
@@ -152,7 +141,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
 
 
 def test_a_scheduler_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster, "WORKERS", 0.5)
+    monkeypatch.setattr(dask, "WORKERS", 0.5)
     with (
         LocalCluster(n_workers=0, dashboard_address=":0") as empty,
         pytest.raises(InputError, match="has no workers"),
@@ -167,24 +156,17 @@ def test_an_address_needs_the_engine(tmp_path):
     )
 
 
-def test_workers_that_die_again_and_again(client, engine, votes, monkeypatch):
+def test_workers_that_die_again_and_again(engine, votes):
     """As the nanny ends those that run out of memory."""
-    monkeypatch.setattr("finegold.engines.dask.engine.MOST_LOSSES", 0)
     with pytest.raises(FinegoldError, match="perhaps because they ran out of memory"):
         finegold.aggregate(votes, Deadly(), engine=engine)
 
 
 def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
-    monkeypatch.setattr(engine.cluster, "smallest_memory", lambda: 1000)
+    told = {"workers": {"a": {"memory_limit": 1000}}}
+    monkeypatch.setattr(engine.client, "scheduler_info", lambda **_: told)
     with pytest.raises(InputError, match=r"the smallest has 0\.0 GiB; take more workers"):
         finegold.aggregate(votes, "ptbcc", engine=engine)
-
-
-def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypatch):
-    monkeypatch.setattr(
-        engine.cluster, "threads", dict
-    )  # they restart; the votes are sent when they are back
-    engine._check_memory(votes.n_votes, votes.n_tasks, votes.n_classes)
 
 
 @pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
@@ -203,53 +185,34 @@ def test_a_fit_on_this_machine_needs_no_dask():
     assert done.stdout == "['x']\n"
 
 
-def test_keepers_of_another_version_are_refused(engine, votes, monkeypatch):
-    monkeypatch.setattr(workers, "version", lambda _: "0.0.1")
-    with pytest.raises(InputError, match="install the same version"):
-        finegold.aggregate(votes, engine=engine)
-
-
 def test_an_engine_is_found_by_its_name_only():
     with pytest.raises(InputError, match="there is no engine 'spark'; there are local"):
         finegold.aggregate(Annotations.from_arrays([1], [1], [1]), engine="spark")
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
-def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
+def test_workers_of_another_version_are_refused(engine, votes, monkeypatch):
+    monkeypatch.setattr(dask, "version", lambda _: "0.0.1")
+    with pytest.raises(InputError, match="install the same version"):
+        finegold.aggregate(votes, engine=engine)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 11, 13])
+def test_sums_of_groups_are_the_sums_of_all_to_the_bit(n):
     rng = np.random.default_rng(1)
-    parts = [
-        ConfusionSums(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i)
-        for i in range(n)
-    ]
+    parts = [ConfusionSums(float(x), rng.random(3), rng.random((1, 2, 2)), 0.1) for x in range(n)]
     total = add_up(parts)
-    for order in list(permutations(range(n)))[::7]:
-        tree = Tree(n)
-        for index in order:
-            tree.add((0, index), parts[index])
-        assert all(
-            np.array_equal(one, other) for one, other in zip(tree.total(), total, strict=True)
-        )
-        assert len(tree.nodes) == 1
-    assert total.change == max(part.change for part in parts)
+    for size in (1, 2, 4, 8):
+        groups = (parts[first : first + size] for first in range(0, n, size))
+        for one, other in zip(add_up(map(add_up, groups)), total, strict=True):
+            assert np.array_equal(one, other)
+    assert total.change == n - 1
 
 
 @pytest.mark.parametrize(
-    ("n_blocks", "threads"), [(31, [1, 1]), (312, [4] * 10), (5, [1, 1, 1]), (3, [2, 8]), (1, [1])]
+    ("n_blocks", "n_threads", "size"), [(31, 2, 16), (312, 40, 8), (5, 3, 2), (3, 10, 1), (1, 1, 1)]
 )
-def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads):
-    made = workers.WorkerPool(None, float)
-    made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
-    made.actors = dict.fromkeys(made.threads)
-    made.assign(range(n_blocks))
-    most = max(list(made.worker_of.values()).count(name) / n for name, n in made.threads.items())
-    assert most <= 1.1 * -(-n_blocks // sum(threads)) or most <= 1
-    sums = 0
-    for name in made.threads:
-        tree = Tree(n_blocks)
-        for block in [block for block, home in made.worker_of.items() if home == name]:
-            tree.add((0, block), ConfusionSums(0.0, np.ones(1), np.ones(1), 0.0))
-        sums += len(tree.nodes)
-    assert sums <= 2 * len(threads)
+def test_groups_of_blocks_are_even_branches_of_the_tree(n_blocks, n_threads, size):
+    assert dask._group_size(n_blocks, n_threads) == size
 
 
 class DeadlyOnce(method_class("ptbcc")):

@@ -271,7 +271,7 @@ def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, na
         )  # it is read, or the refusal names the file
 
 
-def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
+def test_new_votes_of_an_export_are_added_to_a_model(tmp_path):
     answers = [annotation(who, choices("sent", "neg"), RATING) for who in (8, 9)]
     new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
     old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))

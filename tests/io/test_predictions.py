@@ -207,8 +207,7 @@ def test_damaged_models_are_refused(tmp_path, name, value):
         finegold.load(tmp_path / "m.finegold")
 
 
-@pytest.mark.parametrize("refit", [False, True])
-def test_update_keeps_the_predictions(tmp_path, refit):
+def test_update_keeps_the_predictions(tmp_path):
     votes, p, truth = draw()
     result = finegold.aggregate(votes, predictions={"bert": (range(N), p)})
     new = {
@@ -216,7 +215,7 @@ def test_update_keeps_the_predictions(tmp_path, refit):
         "annotator": ["w1", "new", "new"],
         "label": ["ant", CLASSES[truth[N - 1]], "bee"],
     }
-    updated = result.update(new, refit=refit, repeated="last")
+    updated = result.update(new, repeated="last")
     assert updated.annotations.n_votes in (votes.n_votes + 2, votes.n_votes + 3)
     assert len(updated.combined.posterior) == N - VOTED - 1  # one of them has a vote now
     assert updated.combined.records[0].model == "bert"

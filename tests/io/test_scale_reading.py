@@ -17,7 +17,7 @@ from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.io.tables import Progress
 from finegold.io.truth import read_truth
-from finegold.kernels import sort_votes
+from finegold.kernels import cells
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import Coded, Names, encode, to_list
 from tests.support.readers_votes import write
@@ -187,7 +187,7 @@ def test_codes_are_freed_before_the_votes_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[Any] = []
-    plain, sort_tasks = Coded.take_codes, sort_votes.sort_tasks
+    plain, sort_rows = Coded.take_codes, cells.sort
 
     def take(coded: Coded) -> Any:
         codes = plain(coded)
@@ -197,10 +197,10 @@ def test_codes_are_freed_before_the_votes_are_sorted(
     def sort(*arguments: Any) -> Any:
         assert len(taken) >= 3
         assert not any(codes() is not None for codes in taken)
-        return sort_tasks(*arguments)
+        return sort_rows(*arguments)
 
     monkeypatch.setattr(Coded, "take_codes", take)
-    monkeypatch.setattr(sort_votes, "sort_tasks", sort)
+    monkeypatch.setattr(cells, "sort", sort)
     path = tmp_path / "votes.parquet"
     pl.DataFrame({"task": [1, 1, 2], "worker": [5, 6, 5], "label": ["x", "y", "x"]}).write_parquet(
         path

@@ -1,23 +1,31 @@
-"""Whoever waits for the compiler is told so once: in the log, if no display is open."""
+"""Kernels are compiled once and kept; whoever waits is told so once; damage costs time only."""
 
 from __future__ import annotations
 
+import errno
+import importlib.util
+import inspect
 import logging
 import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
+from numba.core import caching
 
-from finegold.kernels import jit
-from finegold.kernels.jit import COMPILING, Watch
+from finegold.errors import FinegoldWarning
+from finegold.kernels import compiling
+from finegold.kernels.compiling import COMPILING, Watch
 
 SCRIPT = """
 import finegold
-from finegold.kernels import jit
-jit.SECONDS_BEFORE_LOG = 0.01
+from finegold.kernels import compiling
+compiling.SECONDS_BEFORE_LOG = 0.01
 votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xyxx"))
 finegold.aggregate(votes, "mv")
 finegold.aggregate(votes, "ds")
@@ -53,7 +61,7 @@ def log(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.LogCaptureFixture:
     """The log of a Watch that waits a shorter time."""
-    monkeypatch.setattr(jit, "SECONDS_BEFORE_LOG", 0.3)
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
     caplog.set_level(logging.WARNING, "finegold")
     return caplog
 
@@ -80,10 +88,101 @@ def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(
 def test_the_log_is_silent_where_a_display_is_open(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jit, "SECONDS_BEFORE_LOG", 0.01)
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.01)
     caplog.set_level(logging.WARNING, "finegold")
     shown: list[str] = []
-    with jit.compiling(shown.append):
+    with compiling.compiling(shown.append):
         compile_for(Watch(), 0.1)
     assert set(shown) == {COMPILING}
     assert caplog.messages == []
+
+
+SOURCE = """
+from finegold.kernels.compiling import kernel
+
+@kernel
+def double(value):
+    return value + value
+
+@kernel
+def four_times(value):
+    return double(value) + double(value)
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(compiling, "_warned", set())
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    path = tmp_path / "kernels_here.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def module_of(source: Path) -> Any:
+    """The module as a new process would load it."""
+    spec = importlib.util.spec_from_file_location("kernels_here", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def hits(source: Path) -> int:
+    """How often the machine code of a first call was found on disk."""
+    double = module_of(source).double
+    assert double(21) == 42
+    return sum(double.compiled.stats.cache_hits.values())
+
+
+@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("harm", [lambda _: b"", lambda data: data[:-10], lambda _: b"rubbish"])
+def test_code_is_kept_and_damaged_code_is_compiled_again(
+    source: Path, pattern: str, harm: Any
+) -> None:
+    assert [hits(source), hits(source)] == [0, 1]
+    (path,) = (source.parent / "__pycache__").glob(pattern)
+    path.write_bytes(harm(path.read_bytes()))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert hits(source) == 0
+    assert [one.category for one in said] == [FinegoldWarning]
+    assert f"the compiled code in {path.parent} is damaged" in str(said[0].message)
+    assert hits(source) == 1
+
+
+def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", full)
+    with pytest.warns(FinegoldWarning, match=r"stored in .*__pycache__ \(No space left on device"):
+        assert hits(source) == 0
+    # and is not said again
+    assert hits(source) == 0
+
+
+def test_numba_is_loaded_by_the_first_call_which_compiles_all_kernels_that_it_needs(
+    source: Path,
+) -> None:
+    program = "import sys, kernels_here\nassert 'numba' not in sys.modules\nprint(kernels_here.four_times(5))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=source.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "20\n", done.stderr
+
+
+def test_a_deep_stack_of_the_caller_does_not_end_the_compiler(source: Path) -> None:
+    """Numba's compiler takes hundreds of frames."""
+    double = module_of(source).double
+
+    def call(depth: int) -> int:
+        return call(depth - 1) if depth else double(21)
+
+    here = len(inspect.stack(0))
+    assert call(sys.getrecursionlimit() - here - 60) == 42

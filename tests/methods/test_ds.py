@@ -6,7 +6,7 @@ import pytest
 from finegold import Annotations
 from finegold.api.fit import fit
 from finegold.kernels import confusion
-from finegold.kernels.jit import fixed_length
+from finegold.kernels.compiling import fixed_length
 from finegold.methods.ds import DS
 from finegold.votes.annotations import kernel_votes
 from tests.methods.reference import ds as twin

@@ -8,27 +8,28 @@ from finegold import Annotations
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
+from finegold.methods.common import ballots
 from finegold.methods.glad import GLAD
 
 PAPER = {"priors": False, "tolerance": 1e-4, "gradient_tolerance": 0.01, "steps": 25}
 
 
-def scattered(votes, fewest_votes=10**9, **keywords):
-    engine = LocalEngine(1, fewest_votes=fewest_votes)
-    engine.scatter(Annotations.from_arrays(*votes, **keywords))
-    return engine
-
-
-def begun(method, engine):
-    return method.begin(engine.sum(method.start, 0))
+def objective(method, votes):
+    """The objective and its gradient as a function of (alpha, beta), after `start`."""
+    engine = LocalEngine(1)
+    engine.scatter(votes, divisible=False)
+    engine.sum(method.start, 0)
+    (block,) = engine.blocks
+    n = votes.n_annotators
+    return lambda both: method._objective(block, ballots(block), both[:n], both[n:])
 
 
 def test_the_fit_ends_at_a_maximum_of_the_posterior_where_no_ability_is_negative():
-    engine, method = scattered(sample_votes()), GLAD()
-    result = fit(method, Annotations.from_arrays(*sample_votes()), threads=1)
+    method, votes = GLAD(), Annotations.from_arrays(*sample_votes())
+    result = fit(method, votes, threads=1)
     ability, difficulty = (result.learned.statistics[name] for name in ("ability", "difficulty"))
     point = np.append(ability, -np.log(difficulty))
-    best, gradient = method._objective(engine, begun(method, engine), point)
+    best, gradient = objective(method, votes)(point)
     assert result.converged
     assert (ability >= 0).all()
     assert np.abs(gradient[: len(ability)][ability > 0]).max() < 1e-4
@@ -37,7 +38,7 @@ def test_the_fit_ends_at_a_maximum_of_the_posterior_where_no_ability_is_negative
     for _ in range(20):
         moved = point + rng.normal(0, 0.05, len(point))
         moved[: len(ability)] = np.maximum(moved[: len(ability)], 0)
-        assert method._objective(engine, begun(method, engine), moved)[0] < best
+        assert objective(method, votes)(moved)[0] < best
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_the_path_to_the_maximum_does_not_matter():
     votes = Annotations.from_arrays(*sample_votes(n_tasks=300, n_annotators=20, n_classes=4))
     one, *others = (fit(GLAD(steps=steps), votes, threads=1) for steps in (100, 7, 20))
     for other in others:
-        assert np.allclose(one.posterior, other.posterior, atol=GLAD.rounding)
+        assert np.allclose(one.posterior, other.posterior, atol=1e-4)
 
 
 def test_a_vote_never_counts_against_its_class_unless_truths_are_known():
@@ -79,13 +80,13 @@ def test_a_vote_never_counts_against_its_class_unless_truths_are_known():
 
 @pytest.mark.parametrize("priors", [True, False])
 def test_the_gradient_is_that_of_the_objective(priors):
-    engine, method = scattered(sample_votes(n_tasks=30, n_annotators=5), 20), GLAD(priors=priors)
-    parameters = begun(method, engine)
-    point = np.random.default_rng(1).normal(0.5, 0.7, 35)
-    numerical = approx_fprime(
-        point, lambda both: method._objective(engine, parameters, both)[0], 1e-7
+    votes = Annotations.from_arrays(*sample_votes(n_tasks=30, n_annotators=5))
+    found, point = (
+        objective(GLAD(priors=priors), votes),
+        np.random.default_rng(1).normal(0.5, 0.7, 35),
     )
-    assert np.allclose(method._objective(engine, parameters, point)[1], numerical, atol=2e-4)
+    numerical = approx_fprime(point, lambda both: found(both)[0], 1e-7)
+    assert np.allclose(found(point)[1], numerical, atol=2e-4)
 
 
 def test_simulated_abilities_and_difficulties_are_recovered():
@@ -99,18 +100,6 @@ def test_simulated_abilities_and_difficulties_are_recovered():
     assert (result.label == truth).mean() > 0.97
     assert np.corrcoef(result.learned.statistics["ability"], alpha)[0, 1] > 0.95
     assert np.corrcoef(-np.log(result.learned.statistics["difficulty"]), beta)[0, 1] > 0.6
-
-
-def test_difficulties_are_in_the_order_of_the_tasks_whatever_the_blocks():
-    votes = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    many, one = (
-        fit(GLAD(max_iterations=1), votes, engine=LocalEngine(1, fewest_votes=n))
-        for n in (100, 10**9)
-    )
-    assert np.allclose(
-        many.learned.statistics["difficulty"], one.learned.statistics["difficulty"], atol=1e-6
-    )
-    assert np.ptp(one.learned.statistics["difficulty"]) > 0.1
 
 
 def test_gold_teaches_the_abilities():

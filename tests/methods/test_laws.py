@@ -10,8 +10,7 @@ from finegold.methods.catd import CATD
 from finegold.methods.fgbcc import FGBCC
 from finegold.methods.glad import GLAD
 from finegold.methods.ibcc import IBCC
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY, method_class
 
 
 class EarlyGLAD(GLAD):

@@ -51,10 +51,10 @@ def site(tmp_path):
 def fresh(monkeypatch):
     """Entry points are looked up again, before and after the test."""
     monkeypatch.setattr(outside, "_registered", {})
-    for function in (outside._entry_points, outside._loaded):
+    for function in (outside._entry_points, outside._load):
         function.cache_clear()
     yield
-    for function in (outside._entry_points, outside._loaded):
+    for function in (outside._entry_points, outside._load):
         function.cache_clear()
 
 
@@ -109,12 +109,7 @@ def test_results_can_be_saved_loaded_and_updated(one_coin, tmp_path):
     finegold.aggregate(old, "onecoin").save(tmp_path / "model.finegold")
     updated = finegold.load(tmp_path / "model.finegold").update(new)
     whole = finegold.aggregate(finegold.Annotations.from_arrays(*columns), "onecoin")
-    assert "folded in" in updated.stopped
-    assert (updated.label == whole.label).mean() > 0.95
-    np.testing.assert_allclose(
-        updated.learned.statistics["votes"], whole.learned.statistics["votes"]
-    )
-    np.testing.assert_array_equal(updated.update(refit=True).posterior, whole.posterior)
+    np.testing.assert_array_equal(updated.posterior, whole.posterior)
 
 
 def test_it_is_better_than_the_vote_on_the_sample(one_coin):
@@ -166,7 +161,7 @@ def test_what_is_no_method_is_refused():
         ("My method", MajorityVote, "small letters, digits and underscores"),
         ("mine", MajorityVote, r'MajorityVote must have the line name: ClassVar\[str\] = "mine"'),
         ("mine", dict, "must be a subclass of finegold.Method"),
-        ("half", Half, "Half must define begin, learned, start, sweep"),
+        ("half", Half, "Half must define begin, expect, learned, start, sweep"),
     ):
         with pytest.raises(InputError, match=message):
             finegold.register(name, given)

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from finegold.kernels.jit import COMPILING
+from finegold.kernels.compiling import COMPILING
 from finegold.votes.sample import VOTES
 from tests.support.animals import ANIMALS
 from tests.support.cli_helpers import run as run_command

@@ -14,7 +14,7 @@ import finegold
 from finegold.io.options import ReadOptions
 from finegold.io.verdicts import LogReading
 from finegold.methods import lookup as outside
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY
 from finegold.options import options_of
 
 METHODS = sorted(home.partition(":")[2] for home in REGISTRY.values())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))

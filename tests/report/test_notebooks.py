@@ -13,7 +13,7 @@ import finegold
 from finegold import Annotations
 from finegold.api.fit import fit
 from finegold.fitting.progress import in_python
-from finegold.kernels.jit import COMPILING, compiling
+from finegold.kernels.compiling import COMPILING, compiling
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,8 +13,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.methods.lookup import make_method
-from finegold.methods.registry import REGISTRY
+from finegold.methods.lookup import REGISTRY, make_method
 from finegold.report.html import render_section
 from finegold.report.sections import SECTIONS, Subject, sections_of
 from finegold.report.sections.tasks import doubts, tasks

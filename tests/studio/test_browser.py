@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 import finegold
 from finegold.io.options import ReadOptions
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.options import options_of
 from tests.studio.test_reading import DIRTY, LATIN, has_words_of_programs, workbook
 from tests.support.browser import (

@@ -33,6 +33,7 @@ def kill_at(client: Client, *iterations: int) -> Callable[[Any], None]:
 
     def watch(step: Any) -> None:
         if step.iteration in iterations:
+            client.wait_for_workers(2)
             processes = sorted(client.run(os.getpid).values())
             os.kill(processes[step.iteration % 2], KILL)
 

@@ -14,7 +14,7 @@ import pytest
 import finegold
 from finegold import Annotations
 from finegold.votes import sample
-from tests.methods.reference import anchored, bwa, ds, hds
+from tests.methods.reference import anchored, ds
 from tests.support.animals import TRUTH, VOTES
 from tests.support.cli_helpers import run
 from tests.support.data_sets import SHARED
@@ -78,14 +78,12 @@ def test_the_accuracy_is_the_known_one(method: str, votes: Annotations) -> None:
 TWINS = {
     "anchored": lambda task, annotator, label: anchored.anchored(task, annotator, label, 4),
     "ds": lambda task, annotator, label: ds.fit(task, annotator, label, 4, iterations=20)[0],
-    "hds": lambda task, annotator, label: hds.fit(task, annotator, label, 4, 20)[0],
-    "bwa": lambda task, annotator, label: bwa.fit(task, annotator, label, 4)[0],
 }
 
 
 @pytest.mark.parametrize("method", TWINS)
 def test_the_posterior_is_that_of_the_slow_twin(method: str, votes: Annotations) -> None:
-    settings: dict[str, Any] = {"max_iterations": 20} if method in ("ds", "hds") else {}
+    settings: dict[str, Any] = {"max_iterations": 20} if method == "ds" else {}
     found = finegold.aggregate(votes, method, **settings)
     task = np.repeat(np.arange(votes.n_tasks), votes.votes_per_task)
     label = np.repeat(votes.cell_class, np.diff(votes.cell_ptr)).astype(np.int64)

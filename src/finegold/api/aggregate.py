@@ -15,35 +15,23 @@ from finegold.api.fit import (
     OnStep,
     fit_votes,
     has_predictions,
-    names_given,
     result_of,
     split,
 )
 from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.engines.base import Engine
-from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.fitting import updating
-from finegold.fitting.combining import combine, without_predictions
+from finegold.errors import InputError, Placeholder, use
+from finegold.insight.expected import keep_temperature
 from finegold.io.options import Reading
-from finegold.io.predictions import read_predictions
 from finegold.io.read import read
 from finegold.io.truth import with_gold
 from finegold.methods.base import Method
-from finegold.methods.lookup import make_method, method_of
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD, make_method, method_of
 from finegold.results.data import votes_of
 from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.merging import (
-    Joined,
-    Merged,
-    add_gold_sets,
-    align,
-    merge,
-    merge_sets,
-    outputs_of,
-)
+from finegold.votes.merging import add_gold_sets, merge, merge_sets, outputs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +39,9 @@ if TYPE_CHECKING:
     from finegold.api.options import Fitting
     from finegold.insight.next_votes import Plan
     from finegold.results.data import Step
+
+# options of a fit that only say where it runs, and with which prior
+ELSEWHERE = ("prior", "engine")
 
 
 def aggregate(
@@ -153,91 +144,47 @@ def update(
     votes: Any = None,
     *,
     gold: Any = None,
-    refit: bool = False,
     threads: int | None = None,
     on_step: OnStep | None = None,
     predictions: Any = None,
     repeated: Repeated = "first",
     **keywords: Any,
 ) -> Result:
-    """Read the votes and add them to the result; `Result.update` documents the parameters."""
-    if votes is None and gold is None and not refit and not has_predictions(predictions):
+    """Fit the votes of the result and these votes; `Result.update` documents the parameters."""
+    if votes is None and gold is None and not has_predictions(predictions):
         raise InputError(
-            "there is nothing to update: give votes, known truths (gold), predictions or refit"
+            "there is nothing to update: give votes, known truths (gold) or predictions"
         )
-    names = ("prior", "engine")
-    fitting = {name: keywords.pop(name) for name in names if name in keywords}
-    if not refit:
-        check_no_fit(fitting)
-    fitting["threads"] = threads
-    old = votes_of(result)
-    # truths marked in the votes
-    in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())
-    gold_there, gold_apart = (gold, None) if in_votes else (None, gold)
-    # what is known about an option changes everywhere: fit all again
-    if result.label_sets is not None:
-        if votes is not None:
-            old = merge_sets(
-                old, read(votes, gold=gold_there, **{**keywords, "multi": True}), repeated
-            )
-        if gold_apart is not None:
-            old = add_gold_sets(old, with_gold(old, gold_apart))
-        name = DEFAULT_METHOD if result.method == "multi" else result.method
-        method = make_method(name, dict(result.settings))
-        options = FitOptions(method=method, **fitting, predictions=predictions)
-        return fit_votes(old, options, on_step=on_step)
-    if not refit and result.combined and result.temperature != 1.0:
-        raise InputError(
-            "the model was calibrated after votes and predictions had been combined",
-            remedies=[use(refit=True)],
-        )
-    if votes is not None:
-        merged = merge(old, read(votes, gold=gold_there, repeated=repeated, **keywords), repeated)
-    else:
-        tasks, annotators = (np.arange(n, dtype=np.int32) for n in (old.n_tasks, old.n_annotators))
-        same = (
-            Joined(old.task_names, tasks, tasks[:0]),
-            Joined(old.annotator_names, annotators, annotators[:0]),
-        )
-        merged = Merged(old, *same, touched=np.empty(0, np.int64), added=0)
-    # add new truths, or replace known ones, and mark their tasks as touched
-    if gold_apart is not None:
-        given, known = with_gold(merged.votes, gold_apart).gold, merged.votes.gold
-        changed = np.flatnonzero((given != MISSING) & (given != known))
-        with_truths = replace(merged.votes, gold=np.where(given != MISSING, given, known))
-        merged = merged._replace(votes=with_truths, touched=np.union1d(merged.touched, changed))
-    if not refit:
-        updated = updating.update(
-            without_predictions(result), merged, threads=threads, on_step=on_step
-        )
-        if has_predictions(predictions):
-            updated = combine(updated, read_predictions(predictions, votes_of(updated)))
-        elif result.combined is not None:
-            before = outputs_of(result.combined.predictions, votes_of(result))
-            updated = combine(updated, align(before, votes_of(updated)))
-        return Result.of(updated)
+    fitting = {name: keywords.pop(name) for name in ELSEWHERE if name in keywords}
     if result.known_annotators is not None and fitting.get("prior") is None:
         raise InputError(
             "the model was fitted with a prior; give the same one again",
             remedies=[use(prior=Placeholder("MODEL"))],
         )
+    merged = votes_of(result)
+    # truths marked in the votes
+    in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())
+    gold_there, gold_apart = (gold, None) if in_votes else (None, gold)
+    is_multi = result.label_sets is not None
+    if votes is not None:
+        reading = {**keywords, "multi": True} if is_multi else {**keywords, "repeated": repeated}
+        join = merge_sets if is_multi else merge
+        merged = join(merged, read(votes, gold=gold_there, **reading), repeated)
+    if gold_apart is not None:
+        given = with_gold(merged, gold_apart)
+        known = np.where(given.gold != MISSING, given.gold, merged.gold)
+        merged = add_gold_sets(merged, given) if is_multi else replace(merged, gold=known)
     # in the form that users give
     if not has_predictions(predictions) and result.combined is not None:
-        outputs, classes = (
-            outputs_of(result.combined.predictions, votes_of(result)),
-            to_list(result.class_names),
-        )
+        outputs = outputs_of(result.combined.predictions, votes_of(result))
+        classes = to_list(result.class_names)
         predictions = {
             output.name: (output.tasks, output.probabilities, classes) for output in outputs
         }
-    options = FitOptions(method=method_of(result), **fitting, predictions=predictions)
-    return fit_votes(merged.votes, options, on_step=on_step)
-
-
-def check_no_fit(options: dict[str, Any]) -> None:
-    """Raise an error if any of these options, which need a full fit, is given."""
-    if given := names_given({name: value for name, value in options.items() if value != "local"}):
-        raise InputError(
-            "without a full fit, new votes are folded into the model as it is",
-            remedies=[use(refit=True, text="for a full fit"), leave_out(given[0])],
-        )
+    name = DEFAULT_METHOD if result.method == "multi" else result.method
+    method = make_method(name, dict(result.settings)) if is_multi else method_of(result)
+    options = FitOptions(method=method, **fitting, threads=threads, predictions=predictions)
+    updated = fit_votes(merged, options, on_step=on_step)
+    if result.temperature != 1.0 and updated.temperature == 1.0:
+        return keep_temperature(updated, result.temperature)
+    return updated

@@ -27,8 +27,7 @@ from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.options import Reading
 from finegold.io.truth import TruthSets, match_sets, match_truth
 from finegold.methods.base import Method
-from finegold.methods.lookup import make_method, method_names
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD, make_method, method_names
 from finegold.results import metrics
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets, set_figures

@@ -27,8 +27,7 @@ from finegold.fitting.progress import in_python
 from finegold.fitting.solve import check_takes_prior
 from finegold.io.options import ReadOptions
 from finegold.methods.base import Method
-from finegold.methods.lookup import make_method
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD, make_method
 from finegold.options import options_of
 from finegold.results.data import ResultData, Step
 from finegold.system.memory import did_you_mean
@@ -64,7 +63,7 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
         return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
     fit_votes = partial(solve.fit, method)
     if prior is not None:
-        from finegold.fitting.updating import fit_with_prior
+        from finegold.fitting.prior import fit_with_prior
 
         fit_votes = partial(fit_with_prior, method, prior=prior)
     result = fit_votes(annotations, **keywords)

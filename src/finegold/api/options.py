@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from finegold.engines import ENGINES
 from finegold.io.options import EXPORTS, Reading
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import Constant, Options, option
 
 if TYPE_CHECKING:

@@ -69,7 +69,6 @@ class Result(ResultData):
             confusion matrices, statistics.
         known_annotators: How many annotators the prior knew; None without a prior.
         temperature: The temperature that a calibration applied to the posterior; 1 without one.
-        votes_folded_in: The number of votes that updates added since all votes were fitted.
         combined: The predictions that were combined with the votes, the posterior of the votes
             alone (`votes_posterior`), that of tasks without votes (`posterior`), and what was
             learned about each model (`records`); None without predictions. The arrays above are
@@ -337,29 +336,26 @@ class Result(ResultData):
 
         write_report(self, path, truth, certificate=certificate, svg=svg)
 
-    def update(
-        self, votes: Any = None, *, gold: Any = None, refit: bool = False, **more: Any
-    ) -> Result:
-        """Return a result that includes new votes, on old and new tasks, by old and new annotators.
+    def update(self, votes: Any = None, *, gold: Any = None, **more: Any) -> Result:
+        """Fit the votes of this result and new ones, on old and new tasks, by old and new
+        annotators.
 
-        Only tasks with new votes or truths are estimated again, so the cost depends on the new
-        votes.
+        The method and its settings stay, and the labels are those of all votes read at once.
 
         Args:
             votes (path, data frame or Annotations): The new votes, as in `finegold.aggregate`.
             gold (path, data frame or mapping): New known truths.
-            refit: Fit all votes again, old and new.
             **more: `repeated` says which votes count if an annotator votes on a task more than
                 once. `predictions` replace those that the result was combined with. `threads`,
-                `on_step` and, with `refit`, `prior` and `engine` are as in `finegold.aggregate`.
-                All other keywords are those of `finegold.read`.
+                `on_step`, `prior` and `engine` are as in `finegold.aggregate`. All other keywords
+                are those of `finegold.read`.
 
         Returns:
             A new result; this one is not changed.
         """
         from finegold.api.aggregate import update
 
-        return update(self, votes, gold=gold, refit=refit, **more)
+        return update(self, votes, gold=gold, **more)
 
     def next(
         self,

@@ -227,7 +227,6 @@ def _concatenate(
     metavar="MODEL",
     help="The file for the new model; it may replace the old one.",
 )
-@o.switch("--refit", help="Fit all votes again, old and new.")
 @o.opt("--labels", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")
 @o.opt("--annotators", help="Write a table of the annotators.")
 @o.json_option
@@ -237,19 +236,17 @@ def update(
     model: str,
     files: tuple[str, ...],
     output: str,
-    refit: bool,
     labels: str | None,
     annotators: str | None,
     json: bool,
     fit: FitOptions,
     reading: ReadOptions,
 ) -> None:
-    """Add new votes to a model. The cost depends on the number of new votes only.
+    """Add new votes to a model: fit them together with those that it has.
 
-    The votes may be on old and new tasks, by old and new annotators. Tasks without new votes keep
-    their labels, unless --refit is given.
+    The votes may be on old and new tasks, by old and new annotators. The method and its settings
+    stay.
     """
-    from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
     from finegold.fitting.progress import on_terminal
     from finegold.io.writers import write_labels
@@ -259,8 +256,6 @@ def update(
     execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
     gold, _, _ = execution.pop("gold"), execution.pop("method"), execution.pop("settings")
     keywords = {name: getattr(reading, name) for name in reading.given()}
-    if not refit:
-        check_no_fit({**execution, "threads": None, "predictions": None})
     if gold is True and not files:
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
     # only the new model may replace the old one
@@ -269,7 +264,7 @@ def update(
     before = Result.of(load(model))
     with on_terminal(f"{before.method} (update)") as on_step:
         result = before.update(
-            list(files) or None, on_step=on_step, gold=gold, refit=refit, **keywords, **execution
+            list(files) or None, on_step=on_step, gold=gold, **keywords, **execution
         )
     summary = out.summary_of(result)
     summary["files"] = {"labels": labels, "annotators": annotators, "model": output}

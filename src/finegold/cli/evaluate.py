@@ -14,7 +14,7 @@ from finegold.cli import outputs as out
 from finegold.cli.options import results_of, truths_of, votes_or_saved
 from finegold.cli.outputs import count, warn
 from finegold.io.options import ReadOptions
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,7 @@ from finegold.cli.outputs import (
 )
 from finegold.errors import FinegoldError, InputError, Placeholder, Remedy, in_python
 from finegold.io.options import ReadOptions
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import Option, options_of
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ def reading_progress() -> Iterator[Callable[[Progress], None]]:
     """Show the progress of reading in one line."""
     from rich.console import Console
 
-    from finegold.kernels.jit import compiling
+    from finegold.kernels.compiling import compiling
 
     with Console(stderr=True).status("reading ...") as line, compiling(line.update):
         yield lambda done: line.update(reading_line(done))

@@ -13,7 +13,7 @@ from finegold.cli.options import CommandLine, result_of, truths_of
 from finegold.cli.outputs import say, shown_name, warn
 from finegold.errors import InputError, OutputError
 from finegold.io.options import ReadOptions
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 
 BYTES_PER_MIB = 2**20
 

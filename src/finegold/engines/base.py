@@ -1,65 +1,183 @@
-"""The interface of engines. An engine divides the votes into blocks and sums what a method computes
-on each block.
+"""The interface of engines, and blocks: ranges of tasks that are processed together.
+
+Blocks depend on the data, not on the number of threads, and their sums are always added along the
+same tree. Therefore any number of threads or machines gives bitwise identical results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Statistics
-from finegold.votes.annotations import Annotations
+from finegold.kernels import Votes
+from finegold.kernels.cells import FEW_VOTES
+from finegold.kernels.compiling import fixed_length
+from finegold.votes.annotations import Annotations, kernel_votes
+
+# per block; smaller blocks are worth neither a thread nor kernels for one number of classes
+VOTES_PER_BLOCK = 2**16
+# per block at least, so that sums by annotator cost little in comparison
+VOTES_PER_ANNOTATOR = 32
+MAX_BLOCKS = 64
+# larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
+MAX_VOTES_PER_BLOCK = 2**22
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+@dataclass
+class Block:
+    """The votes of a range of tasks (read-only), and the state that the method keeps for them
+    between sweeps.
+    """
+
+    index: int
+    votes: Votes
+    # [n]
+    gold: NDArray[np.int32]
+    n_annotators: int
+    # of all blocks
+    total_votes: int
+    # [n, K]
+    posterior: NDArray[np.float64]
+    state: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.votes.task_ptr) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.posterior.shape[1])
+
+    @property
+    def classes(self) -> Any:
+        return self.length(self.n_classes)
+
+    @property
+    def few(self) -> bool:
+        """Return whether all blocks together have so few votes that NumPy is fast enough for them."""
+        return self.total_votes <= FEW_VOTES
+
+    def length(self, n: int) -> Any:
+        """Return an object of length n: for small data an array, so that one version of a kernel
+        serves any length.
+        """
+        task_ptr, cell_ptr, _, _ = self.votes
+        n_votes = cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]
+        return np.arange(n) if n_votes < VOTES_PER_BLOCK else fixed_length(n)
+
+    def alone(self) -> Block:
+        """Return this block with arrays of its own, which hold no votes of other blocks."""
+        task_ptr, cell_ptr, cell_class, annotator = self.votes
+        cells = slice(int(task_ptr[0]), int(task_ptr[-1]))
+        ends = cell_ptr[cells.start : cells.stop + 1]
+        votes = slice(int(ends[0]), int(ends[-1]))
+        own = Votes(
+            task_ptr - task_ptr[0],
+            ends - ends[0],
+            cell_class[cells].copy(),
+            annotator[votes].copy(),
+        )
+        return replace(self, votes=own, gold=self.gold.copy())
+
+    def class_sums(self) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = self.posterior.sum(axis=0, dtype=np.float64)
+        return sums
 
 
 class Engine(Protocol):
+    """Divides the votes into blocks, and sums what a method computes on each of them."""
+
     def accept(self, method: Any) -> None:
-        """Prepare for a method. Raise an InputError if the engine cannot run it."""
+        """Raise an InputError if the engine cannot run the method."""
         return
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         """Divide the votes into blocks, or into one block if the method is not divisible."""
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
-        """Sum step(block, *arguments) over all blocks, in the order of the blocks."""
+        """Sum step(block, *arguments) over all blocks."""
         ...
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return a copy of the state that the blocks keep between sweeps."""
-        ...
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None: ...
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         """Return the array that the blocks keep under this name, in the order of tasks."""
         ...
 
-    def records(self) -> tuple[NDArray[Any], ...] | None:
-        """Return labels, ties, and counts by annotator as `summarise` takes them, or None to
-        compute them here.
-        """
-        return None
-
     def notes(self) -> list[str]:
+        """Return sentences for the notes of the result."""
         return []
 
     def close(self) -> None:
         """Release threads, workers and memory."""
 
 
+def split(
+    annotations: Annotations, posterior: NDArray[Any], fewest_votes: int = VOTES_PER_BLOCK
+) -> list[Block]:
+    """Return blocks with about the same number of votes, all views of the same arrays."""
+    n_votes, n_tasks = annotations.n_votes, annotations.n_tasks
+    smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * annotations.n_annotators)
+    most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
+    n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
+    # a block begins at the first task with at least so many votes before it
+    votes_before = np.ceil(np.linspace(0, n_votes, n_blocks + 1)[1:-1]).astype(int)
+    cells_before = np.searchsorted(annotations.cell_ptr, votes_before)
+    first_tasks = np.searchsorted(annotations.task_ptr, cells_before)
+    return [
+        Block(
+            index,
+            kernel_votes(annotations, first, end),
+            annotations.gold[first:end],
+            annotations.n_annotators,
+            n_votes,
+            posterior[first:end],
+        )
+        for index, (first, end) in enumerate(pairwise(sorted({0, *first_tasks.tolist(), n_tasks})))
+    ]
+
+
+def add_up(parts: Iterable[Statistics]) -> Statistics:
+    """Add the sums of consecutive blocks along a binary tree.
+
+    The tree does not depend on where a part was computed, so no bit does.
+    """
+    # the sums of 2^level blocks each, with falling levels
+    sums: list[tuple[int, Any]] = []
+    for part in parts:
+        level, total = 0, part
+        while sums and sums[-1][0] == level:
+            total = _join(sums.pop()[1], total)
+            level += 1
+        sums.append((level, total))
+    _, total = sums.pop()
+    while sums:
+        total = _join(sums.pop()[1], total)
+    return total
+
+
+def _join(left: Any, right: Any) -> Any:
+    """Combine statistics field by field: the maximum of `change`, the sum of all other fields."""
+    fields = zip(left._fields, left, right, strict=True)
+    return type(left)(*(max(a, b) if name == "change" else a + b for name, a, b in fields))
+
+
 def one_blas_thread() -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread: blocks run in threads of their own."""
     controller = _controller()
     return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
 
 
 @cache
 def _controller() -> Any:
-    """Return the controller of the BLAS libraries; finding them takes milliseconds, so it is
-    cached.
-    """
+    """Return the controller of the BLAS libraries; finding them takes milliseconds."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

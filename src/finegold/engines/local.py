@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.base import Engine
-from finegold.engines.blocks import FEWEST_VOTES, Block, Statistics, add_up, split
-from finegold.kernels.jit import thread_count
+from finegold.engines.base import VOTES_PER_BLOCK, Block, Engine, Statistics, add_up, split
+from finegold.kernels.compiling import thread_count
 from finegold.votes.annotations import Annotations
 
 
@@ -19,7 +18,11 @@ class LocalEngine(Engine):
     """Run blocks on the threads of this machine; kernels release the interpreter lock."""
 
     def __init__(
-        self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False
+        self,
+        threads: int | None = None,
+        *,
+        fewest_votes: int = VOTES_PER_BLOCK,
+        single: bool = False,
     ) -> None:
         self.threads = thread_count(threads)
         # posteriors have 32 bits; sums always have 64
@@ -44,23 +47,10 @@ class LocalEngine(Engine):
             return add_up(step(block, *arguments) for block in self.blocks)
         return add_up(self.pool.map(lambda block: step(block, *arguments), self.blocks))
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        kept = {
-            f"{b.index}.{name}": values.copy()
-            for b in self.blocks
-            for name, values in b.state.items()
-        }
-        return {"posterior": self.posterior.copy(), **kept}
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        self.posterior[:] = state["posterior"]
-        for block in self.blocks:
-            block.state = {name: state[f"{block.index}.{name}"].copy() for name in block.state}
-
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         if name == "posterior":
             return self.posterior
         return np.concatenate([block.state[name] for block in self.blocks])
 
     def close(self) -> None:
-        self.pool.shutdown()
+        self.pool.shutdown(cancel_futures=True)

@@ -1,1 +1,1 @@
-"""Run fits: the loop, checkpoints, priors from earlier results, updates with new votes."""
+"""Run fits: the loop, sets of labels, predictions of models, priors from earlier results."""

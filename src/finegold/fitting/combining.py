@@ -173,7 +173,6 @@ def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
         "stopped",
         "seconds",
         "notes",
-        "votes_folded_in",
         *BESIDE_SETTINGS.values(),
     )
     return replace(summary, **{name: getattr(result, name) for name in kept})

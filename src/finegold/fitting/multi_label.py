@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, leave_out, use
 from finegold.methods.base import Method
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results.data import ResultData, Step
 from finegold.results.sets import Answers, question_votes, summarise_sets
 from finegold.system.memory import available_memory, in_words

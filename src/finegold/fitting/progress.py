@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from finegold.kernels.jit import compiling
+from finegold.kernels.compiling import compiling
 
 if TYPE_CHECKING:
     from finegold.results.data import Step

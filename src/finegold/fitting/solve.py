@@ -13,12 +13,12 @@ import numpy as np
 from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
-from finegold.kernels.jit import WATCH
+from finegold.kernels.compiling import WATCH
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
-from finegold.votes.annotations import Annotations, order_by_votes, reordered
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
 OnStep = Callable[[Step], None]
@@ -41,11 +41,7 @@ def fit(
     with time_without_compiling() as seconds:
         engine = engine or LocalEngine(threads, single=method.single)
         engine.accept(method)
-        order = order_by_votes(annotations) if method.unstable else None
-        engine.scatter(
-            annotations if order is None else reordered(annotations, order),
-            divisible=method.divisible,
-        )
+        engine.scatter(annotations, divisible=method.divisible)
         with one_blas_thread():
             best: Descent | None = None
             # the one with the highest bound wins
@@ -57,7 +53,6 @@ def fit(
                     posterior = posterior.copy() if method.n_restarts > 1 else posterior
                     per_task = {name: engine.gather(name) for name in method.learned_per_task}
             assert best is not None
-            records = engine.records()
             if not np.isfinite(posterior.sum()):
                 defaults, settings = method.defaults(), method.settings.items()
                 changed = [
@@ -69,15 +64,11 @@ def fit(
                 reason = "ended in probabilities that are not numbers (NaN); choose other settings"
                 raise InputError(f"{method.name}{given} {reason}")
             learned = method.learned(best.parameters)
-        if order is not None:
-            learned.statistics.update(
-                {name: learned.statistics[name][np.argsort(order)] for name in method.unstable}
-            )
         learned.statistics.update(per_task)
         result = summarise(
-            method.name, method.settings, annotations, posterior, best.steps, learned, records
+            method.name, method.settings, annotations, posterior, best.steps, learned
         )
-        notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
+        notes = [*method.cautions(annotations.n_tasks), *engine.notes()]
         return replace(
             result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes
         )
@@ -119,7 +110,7 @@ def descend(
     while not done and len(steps) < method.max_iterations:
         statistics = engine.sum(method.sweep, parameters)
         bound = method.bound(parameters, statistics)
-        parameters = method.advance(engine, statistics, parameters)
+        parameters = method.expect(statistics, parameters)
         steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
         done = method.converged(steps)
         if on_step is not None:

@@ -42,9 +42,9 @@ from scipy.special import ndtri
 from finegold.fitting.solve import fit
 from finegold.insight.coefficients import add_up
 from finegold.insight.votes import Flags, Floats, Integers, truth_codes, votes_of
+from finegold.kernels.compiling import fixed_length
 from finegold.kernels.confusion import counts
 from finegold.kernels.insight import move
-from finegold.kernels.jit import fixed_length
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, kernel_votes

@@ -9,7 +9,7 @@ import numpy as np
 
 from finegold.insight.votes import Floats, truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.data import TASKS_PER_RUN, ResultData, summarise
 from finegold.results.metrics import temper
@@ -121,33 +121,37 @@ class Calibration:
 
     def apply(self, result: AnyResult) -> AnyResult:
         """Return the same labels with calibrated probabilities."""
-        combined = result.combined
-        if combined:
-            combined = replace(combined, posterior=temper(combined.posterior, self.temperature))
-        tempered = temper(np.maximum(result.posterior, MIN_PROBABILITY), self.temperature)
-        posterior = np.where((result.gold == MISSING)[:, None], tempered, result.posterior)
-        made = summarise(
-            result.method,
-            result.settings,
-            votes_of(result),
-            posterior,
-            result.steps,
-            result.learned,
-        )
         note = (
             f"Confidences have the temperature {self.temperature:.3g}, fitted to {self.n:,} known"
             " truths."
         )
-        return replace(
-            result,
-            **{
-                name: getattr(made, name)
-                for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")
-            },
-            temperature=self.temperature * result.temperature,
-            combined=combined,
-            notes=[*result.notes, note],
-        )
+        return _tempered(result, self.temperature, note)
+
+
+def keep_temperature(result: AnyResult, temperature: float) -> AnyResult:
+    """Return the result with the temperature that an earlier result of the same votes had."""
+    note = f"Confidences keep the temperature {temperature:.3g} of the earlier calibration."
+    return _tempered(result, temperature, note)
+
+
+def _tempered(result: AnyResult, temperature: float, note: str) -> AnyResult:
+    combined = result.combined
+    if combined:
+        combined = replace(combined, posterior=temper(combined.posterior, temperature))
+    tempered = temper(np.maximum(result.posterior, MIN_PROBABILITY), temperature)
+    posterior = np.where((result.gold == MISSING)[:, None], tempered, result.posterior)
+    votes, settings = votes_of(result), result.settings
+    made = summarise(result.method, settings, votes, posterior, result.steps, result.learned)
+    return replace(
+        result,
+        posterior=made.posterior,
+        accuracy=made.accuracy,
+        accuracy_low=made.accuracy_low,
+        accuracy_high=made.accuracy_high,
+        temperature=temperature * result.temperature,
+        combined=combined,
+        notes=[*result.notes, note],
+    )
 
 
 def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:

@@ -2,7 +2,7 @@
 
 A task is flipped if its label has fewer votes than another class. A label that shares the most
 votes with other classes is not a flip, and neither is a gold truth. Every count of flips uses this
-definition (`finegold.kernels.votes.outvoted`).
+definition (`finegold.kernels.cells.outvoted`).
 
 The weight of a vote says how strongly it supports one class over another: log P(vote | one) - log
 P(vote | other), from what the method learned about the annotator. Methods use votes in different
@@ -18,7 +18,7 @@ import numpy as np
 
 from finegold.errors import InputError
 from finegold.insight.votes import Flags, Floats, Integers, single_labels, votes_of
-from finegold.kernels.votes import outvoted
+from finegold.kernels.cells import outvoted
 from finegold.results.data import TASKS_PER_RUN, ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets

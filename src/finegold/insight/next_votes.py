@@ -21,8 +21,8 @@ from scipy.special import chdtrc
 
 from finegold.errors import InputError
 from finegold.insight.votes import Flags, Floats, Integers, single_labels
+from finegold.kernels.compiling import in_threads, ranges
 from finegold.kernels.insight import expected_gain
-from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks

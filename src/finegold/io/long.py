@@ -32,7 +32,7 @@ from finegold.io.truth import (
     one_per_task,
     read_truth,
 )
-from finegold.kernels import sort_votes
+from finegold.kernels.cells import count
 from finegold.system.memory import limit, remedy_of
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import (
@@ -394,7 +394,7 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     noticed, are_sets, sets = list(long.findings), bool(options.multi), None
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
-        if hold_sets(texts, sort_votes.count(labels.codes, len(texts)), of_export=long.of_export):
+        if hold_sets(texts, count(labels.codes, len(texts)), of_export=long.of_export):
             separator = separator_of(texts)
             shown = min(
                 [cell for cell in texts if len(options_of(cell, separator)) > 1] or texts, key=len

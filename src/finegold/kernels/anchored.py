@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Known, Votes
-from finegold.kernels.jit import (
+from finegold.kernels.cells import cells_of, numbered
+from finegold.kernels.compiling import (
     MAX_UNROLLED,
     ONE,
     ZERO,
@@ -28,8 +29,6 @@ from finegold.kernels.jit import (
     kernel,
     kernel_as_written,
 )
-from finegold.kernels.sort_votes import numbered
-from finegold.kernels.votes import cells_of
 
 Integers = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Known, Votes
-from finegold.kernels.jit import ONE, ZERO, kernel
+from finegold.kernels.compiling import ONE, ZERO, kernel
 from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
 
 # numbers per buffer: small enough to stay in the first-level cache

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Known
-from finegold.kernels.jit import ONE, ZERO, kernel
+from finegold.kernels.compiling import ONE, ZERO, kernel
 from finegold.kernels.numerics import LARGE, digamma_and_gammaln_buffer, exp_buffer
 
 LANES = 8

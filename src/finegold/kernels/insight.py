@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Votes
-from finegold.kernels.jit import ONE, kernel
+from finegold.kernels.compiling import ONE, kernel
 
 Counts = NDArray[np.int64]
 

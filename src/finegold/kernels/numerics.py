@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Known
-from finegold.kernels.jit import ONE, ZERO, Kernel, kernel, kernel_as_written
+from finegold.kernels.compiling import ONE, ZERO, Kernel, kernel, kernel_as_written
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Known, Votes
-from finegold.kernels.jit import ONE, ZERO, inlined, kernel
+from finegold.kernels.compiling import ONE, ZERO, inlined, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
 
 # scores per run

@@ -40,12 +40,13 @@ constants were chosen.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.kernels import anchored as kernels
 from finegold.kernels.anchored import Model, Sums
 from finegold.methods.base import (
@@ -53,12 +54,10 @@ from finegold.methods.base import (
     Floats,
     Method,
     Range,
-    SufficientStatistics,
     setting,
-    with_settings,
 )
 from finegold.methods.common import start_from_shares
-from finegold.results.data import Learned, ResultData, Step
+from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
 WEIGHT, POWER = Range("between 0 and 1", 0, 1), Range("at least 0", 0, 100)
@@ -120,7 +119,7 @@ class Parameters(NamedTuple):
     sweeps: int
 
 
-@with_settings
+@dataclass(kw_only=True)
 class AnchoredVote(Method):
     """Half of each label is the weighted vote, half a model of annotators; the default, the best on
     real data.
@@ -153,8 +152,6 @@ class AnchoredVote(Method):
     name: ClassVar[str] = "anchored"
     fixed_passes: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
-    keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
 
     max_iterations: int = 4
     vote_share: float = setting(0.5, WEIGHT)
@@ -203,29 +200,13 @@ class AnchoredVote(Method):
         # a correlation below 0 counts as 0
         excess = np.maximum(parameters.excess, 0.0)
         sums = {
-            "seen": parameters.n.sum(axis=1),
+            "n": parameters.n,
             "mu": parameters.mu.T.copy(),
             "pairs": parameters.pairs,
         }
         prior, confusion = parameters.tau / parameters.tau.sum(), pi.transpose(0, 2, 1).copy()
         return Learned(
             class_prior=prior, confusion=confusion, statistics={**sums, "excess": excess}
-        )
-
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        known, more = result.learned, result.learned.statistics
-        assert known.confusion is not None
-        seen, mu = more["seen"], more["mu"]
-        pi = known.confusion * (seen + self.prior_votes)[:, :, None] - self.prior_votes * mu
-        n = np.maximum(pi, 0.0).transpose(0, 2, 1).copy()
-        tau = known.class_prior * len(result.posterior)
-        parameters = self._parameters(more["pairs"], more["excess"], tau, n, self.max_iterations)
-        first = First(0.0, tau, n, more["pairs"])
-        return SufficientStatistics(first, Statistics(0.0, tau, n, more["excess"]), parameters)
-
-    def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        return self._parameters(
-            first.pairs, parameters.excess, parameters.tau, parameters.n, self.max_iterations
         )
 
     def _parameters(

@@ -9,19 +9,16 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from ast import literal_eval
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.base import Engine
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.errors import InputError
-from finegold.results.data import Learned, ResultData, Step
+from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
 
@@ -56,26 +53,14 @@ SEED = Range("at least 0", 0, 2.0**63, whole=True)
 TOLERANCE = Range("at least 0", 0, 1e300)
 
 Allowed = Range | tuple[str, ...]
-Limits = Mapping[str, Allowed]
 Floats = NDArray[np.float64]
 # attributes of a method that users need
 PUBLIC = ("defaults", "name", "settings")
-M = TypeVar("M", bound="Method")
 
 
-class SufficientStatistics(NamedTuple):
-    """The final sums of a fit, over all of its tasks."""
-
-    # sums of `start`
-    first: Any
-    # sums of the last sweep
-    statistics: Any
-    parameters: Any
-
-
-def setting(default: Any, limits: Allowed) -> Any:
-    """Declare a setting of a method: its default and its allowed values."""
-    return field(default=default, metadata={"limits": limits})
+def setting(default: Any, allowed: Allowed) -> Any:
+    """Declare a setting of a method: its default and its allowed values, a range or words."""
+    return field(default=default, metadata={"allowed": allowed})
 
 
 @dataclass(kw_only=True)
@@ -90,8 +75,7 @@ class Method(ABC):
     `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a
     named tuple of sums over the block's tasks. Its field `change` is the largest change of a
     posterior. `begin` and `expect` get the sums over all blocks and return the parameters of the
-    next sweep. So the method runs on any number of threads and on a cluster, with checkpoints and
-    with known truths.
+    next sweep. So the method runs on any number of threads and on a cluster, and with known truths.
 
     Args:
         tolerance: Stop when no posterior has changed by this much in a sweep.
@@ -101,25 +85,19 @@ class Method(ABC):
     Attributes:
         tolerance, max_iterations, seed: The settings that every method has.
         earlier: The counts of an earlier run that `with_prior` set.
-        notes: Sentences that go into the notes of a result.
         name: The name of the method, as in `finegold.aggregate(votes, "name")`. Required.
         takes_gold: Whether known truths (`block.gold`) are kept and learned from.
         has_bound: Whether `bound` returns something that never falls from sweep to sweep.
-        divisible: Whether blocks of tasks can be processed one by one.
-        distributable: Whether they can be processed on other machines; False where parameters grow
-            with the number of tasks.
-        random_start: Whether the starting point depends on the seed.
+        divisible: Whether blocks of tasks can be processed one by one, on other machines as well.
         takes_prior: Whether it adds the counts of an earlier run, `earlier` of shape [annotator,
             vote, truth], to its own.
         fixed_passes: Whether the number of sweeps is part of the method, so that "converged" would
             say nothing.
-        rounding: How much a posterior can change if the same sums are added in another order.
-        limits: The allowed values of its own settings.
-        remembers: What `sufficient_statistics` needs of each annotator: names of `Learned`, or of
-            arrays in `Learned.statistics` with a row per annotator. None: new votes cannot be
-            folded into a result.
-        keeps: What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen":
-            "WK"}`, where W is the number of annotators and K that of classes.
+        random_start: Whether the result depends on the seed.
+        n_restarts: How often the fit starts anew; the best bound wins.
+        single: Whether posteriors are stored in 32 bits instead of 64.
+        learned_per_task: Names of arrays in `block.state` that a result keeps, with a number per
+            task.
 
     Examples:
         >>> import finegold
@@ -131,44 +109,23 @@ class Method(ABC):
     takes_gold: ClassVar[bool] = True
     has_bound: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
-    distributable: ClassVar[bool] = True
-    random_start: ClassVar[bool] = False
-    rounding: ClassVar[float] = 1e-6
     takes_prior: ClassVar[bool] = False
     fixed_passes: ClassVar[bool] = False
-    limits: ClassVar[Limits] = {}
-    # arrays of `Learned.statistics` that depend on the order of sums
-    unstable: ClassVar[tuple[str, ...]] = ()
-    remembers: ClassVar[tuple[str, ...] | None] = None
-    keeps: ClassVar[dict[str, str]] = {}
-    # how often the fit starts anew; the best bound wins
-    n_restarts = 1
-    # whether ties between classes are broken at random, by the seed
-    random_ties = False
-    # whether posteriors are stored in 32 bits instead of 64
-    single = False
-    # names of arrays of the blocks for the result, as "difficulty"
     learned_per_task: ClassVar[tuple[str, ...]] = ()
+    random_start = False
+    n_restarts = 1
+    single = False
 
-    tolerance: float = 1e-3
-    max_iterations: int = 500
-    seed: int = 0
-    # counts of an earlier run: `with_prior`
+    tolerance: float = setting(1e-3, TOLERANCE)
+    max_iterations: int = setting(500, ITERATIONS)
+    seed: int = setting(0, SEED)
     earlier: Any = field(default=None, init=False, repr=False, compare=False)
-    # for the notes of the result
-    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        limits: Limits = {
-            "max_iterations": ITERATIONS,
-            "tolerance": TOLERANCE,
-            "seed": SEED,
-            **self.limits,
-        }
         defaults = self.defaults()
-        # with a default of None, the method chooses the value itself
-        for name, allowed in limits.items():
+        for name, allowed in self.limits().items():
             value = getattr(self, name)
+            # with a default of None, the method chooses the value itself
             if not (value is None and defaults[name] is None) and value not in allowed:
                 words = (
                     str(allowed)
@@ -192,14 +149,24 @@ class Method(ABC):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings and their values."""
-        return {
-            setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init
-        }
+        return {name: getattr(self, name) for name in self.defaults()}
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """The settings and their default values."""
         return {setting.name: setting.default for setting in fields(cls) if setting.init}
+
+    @classmethod
+    def limits(cls) -> dict[str, Allowed]:
+        """The settings that have limits, and their allowed values."""
+        # a subclass that changes a default keeps the limits of its parent
+        return {
+            each.name: each.metadata["allowed"]
+            for base in reversed(cls.__mro__)
+            if is_dataclass(base)
+            for each in fields(base)
+            if "allowed" in each.metadata
+        }
 
     def n_parameters(self, annotations: Annotations) -> int:
         """Return how many numbers a fit stores at least, besides votes and posterior.
@@ -230,7 +197,7 @@ class Method(ABC):
         """Make the parameters of the first sweep.
 
         Args:
-            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
+            statistics (named tuple): Sums over all tasks, as `start` returns them.
 
         Returns:
             named tuple: The parameters.
@@ -250,37 +217,24 @@ class Method(ABC):
                 `change`.
         """
 
+    @abstractmethod
     def expect(self, statistics: Any, before: Any) -> Any:
         """Make the parameters of the next sweep.
 
         Args:
-            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
+            statistics (named tuple): Sums over all tasks, as `sweep` returns them.
             before (named tuple): The parameters of the last sweep.
 
         Returns:
             named tuple: The parameters.
         """
-        raise TypeError(f"{type(self).__name__} must define expect or advance")
-
-    def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
-        """Replace `expect` if the update needs further passes over the votes.
-
-        Args:
-            engine (Engine): Sums a function over all blocks: `engine.sum(function, ...)`.
-            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
-            before (named tuple): The parameters of the last sweep.
-
-        Returns:
-            named tuple: The parameters.
-        """
-        return self.expect(statistics, before)
 
     def bound(self, parameters: Any, statistics: Any) -> float:
         """Return what the method maximises; NaN if there is no such thing.
 
         Args:
-            statistics (named tuple): Sums over all tasks, as `start` and `sweep` return them.
             parameters (named tuple): What `begin` or `expect` returned for the last sweep.
+            statistics (named tuple): Sums over all tasks, as `sweep` returns them.
 
         Returns:
             The value at these parameters.
@@ -317,42 +271,8 @@ class Method(ABC):
             parameters (named tuple): What `begin` or `expect` returned for the last sweep.
 
         Returns:
-            Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
+            Class shares, confusion matrices, and `statistics` under the names of the docstring.
         """
-
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        """Return the sums that a result was made from, so that new votes can be folded in.
-
-        Args:
-            result (ResultData): A result of this method. It is only asked for if `remembers` is not
-                None.
-
-        Returns:
-            First sums, last sums and parameters.
-        """
-        raise TypeError(
-            f"{type(self).__name__} has remembers, so it must have sufficient_statistics"
-        )
-
-    def why_not_updatable(self) -> str:
-        """Return why new votes cannot be folded into a result of this method.
-
-        Returns:
-            A reason; empty if they can.
-        """
-        return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
-
-    def recompute_priors(self, parameters: Any, first: Any) -> Any:
-        """Replace priors that are made from the votes.
-
-        Args:
-            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
-            first (named tuple): The first sums, with the new votes.
-
-        Returns:
-            named tuple: The parameters with new priors.
-        """
-        return parameters
 
     def with_prior(self, earlier: Any) -> Self:
         """Return a copy of the method that adds the counts of an earlier run.
@@ -366,20 +286,3 @@ class Method(ABC):
         informed = copy.copy(self)
         informed.earlier = earlier
         return informed
-
-
-@dataclass_transform(kw_only_default=True)
-def with_settings(method: type[M]) -> type[M]:
-    """Make a dataclass of a method, and collect the allowed values of its settings."""
-    made = dataclass(kw_only=True)(method)
-    parents = (base for base in reversed(made.__mro__) if is_dataclass(base))
-    declared = {each.name: each.metadata for base in parents for each in fields(base)}
-    limits = {name: stated["limits"] for name, stated in declared.items() if "limits" in stated}
-    literals = {
-        each.name: str(each.type) for each in fields(made) if str(each.type).startswith("Literal[")
-    }
-    made.limits = {
-        **limits,
-        **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()},
-    }
-    return made

@@ -19,13 +19,14 @@ normalised, so z_ik = phi_ik size_i with size_i = sum_k z_ik.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Block
-from finegold.methods.base import POSITIVE, Floats, Method, setting, with_settings
+from finegold.engines.base import Block
+from finegold.methods.base import POSITIVE, Floats, Method, setting
 from finegold.methods.common import Ballots, ballots, start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
@@ -36,7 +37,7 @@ LEAST_SPREAD = 1e-9
 LEAST_Z = 1e-5
 
 
-@with_settings
+@dataclass(kw_only=True)
 class BWA(Method):
     """A weighted vote: each annotator has a weight per class, which is higher the more they agree
     with the rest.

@@ -15,15 +15,16 @@ have less weight than their few errors suggest.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.errors import InputError
-from finegold.methods.base import SHARE, Floats, Method, setting, with_settings
+from finegold.methods.base import SHARE, Floats, Method, setting
 from finegold.methods.common import ballots, set_posterior, start_from_shares
 from finegold.results.data import Learned, Step
 
@@ -43,7 +44,7 @@ PRINTED = np.array(
 )
 
 
-@with_settings
+@dataclass(kw_only=True)
 class CATD(Method):
     """A weighted vote: an annotator's weight is the inverse of their error rate, with caution for
     few votes.
@@ -76,8 +77,8 @@ class CATD(Method):
 
     tolerance: float = 0.0
     max_iterations: int = 100
-    ties: Literal["random", "split"] = "split"
-    quantiles: Literal["printed", "exact"] = "exact"
+    ties: Literal["random", "split"] = setting("split", ("random", "split"))
+    quantiles: Literal["printed", "exact"] = setting("exact", ("printed", "exact"))
     alpha: float = setting(0.05, SHARE)
 
     def __post_init__(self) -> None:
@@ -86,7 +87,7 @@ class CATD(Method):
             raise InputError(
                 'the printed table is for alpha = 0.05 only; leave out quantiles="printed"'
             )
-        self.random_ties = self.ties == "random"
+        self.random_start = self.ties == "random"
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)

@@ -30,12 +30,13 @@ and permute classes, so the messages are updated in five damped repeats.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, logsumexp
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.errors import InputError
 from finegold.methods.base import (
     COUNT,
@@ -45,7 +46,6 @@ from finegold.methods.base import (
     Method,
     Range,
     setting,
-    with_settings,
 )
 from finegold.methods.common import (
     ConfusionSums,
@@ -65,7 +65,7 @@ DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}
 KEEP = 0.5
 
 
-@with_settings
+@dataclass(kw_only=True)
 class CBCC(Method):
     """Annotators belong to a few communities; those of a community have similar confusion matrices.
 
@@ -93,7 +93,7 @@ class CBCC(Method):
     """
 
     name: ClassVar[str] = "cbcc"
-    random_start: ClassVar[bool] = True
+    random_start = True
 
     tolerance: float = 0.0
     max_iterations: int = 40

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Block
-from finegold.kernels import confusion, votes
+from finegold.engines.base import Block
+from finegold.kernels import cells, confusion
 from finegold.methods.base import Floats
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Ballots(NamedTuple):
 
 
 def ballots(block: Block) -> Ballots:
-    first, row = votes.vote_rows(block.n_classes, block.votes)
+    first, row = cells.vote_rows(block.n_classes, block.votes)
     j, label = np.divmod(row.astype(np.int64), block.n_classes)
     ends = first.astype(np.int64)
     i = np.repeat(np.arange(block.n_tasks), np.diff(ends))
@@ -87,7 +87,7 @@ def sum_rows(at: Integers, values: Floats, n: int) -> Floats:
 
 def start_from_shares(block: Block) -> None:
     """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
-    votes.vote_shares(block.votes, block.gold, block.posterior)
+    cells.vote_shares(block.votes, block.gold, block.posterior)
 
 
 def softmax(score: Floats) -> Floats:

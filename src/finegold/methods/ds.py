@@ -18,21 +18,20 @@ stays 0.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.methods.base import (
     SHARE,
     Floats,
     Method,
-    SufficientStatistics,
     setting,
-    with_settings,
 )
 from finegold.methods.common import ConfusionSums, start_from_shares, sweep_confusion
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
 
@@ -43,11 +42,11 @@ class Parameters(NamedTuple):
     v: Floats
     log_p: Floats
     log_v: Floats
-    # [W, K] expected votes of each annotator where the truth is k
-    seen: Floats
+    # [W, L, K] expected votes of each annotator
+    n: Floats
 
 
-@with_settings
+@dataclass(kw_only=True)
 class DS(Method):
     """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene,
     EM).
@@ -75,8 +74,6 @@ class DS(Method):
     name: ClassVar[str] = "ds"
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
-    keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
     tolerance: float = 0.0
     max_iterations: int = 20
@@ -98,7 +95,7 @@ class DS(Method):
         v = np.tile(self.first_confusion(K), (n_annotators, 1, 1))
         if self.earlier is not None:
             v = _shares(self.earlier, v)
-        return _parameters(occurs / occurs.sum(), v, np.zeros_like(statistics.n[:, 0]))
+        return _parameters(occurs / occurs.sum(), v, np.zeros_like(statistics.n))
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         return sweep_confusion(block, parameters.log_p, parameters.log_v)
@@ -107,7 +104,7 @@ class DS(Method):
         """Run the M step; row k stays as at the start if annotator j has no task that can be k."""
         p = statistics.tau / statistics.tau.sum()
         n = statistics.n if self.earlier is None else statistics.n + self.earlier
-        return _parameters(p, _shares(n, self.first_confusion(len(p))), n.sum(axis=1))
+        return _parameters(p, _shares(n, self.first_confusion(len(p))), n)
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the log-likelihood of votes and known truths for the parameters that the sweep
@@ -118,17 +115,8 @@ class DS(Method):
     def learned(self, parameters: Parameters) -> Learned:
         confusion = parameters.v.transpose(0, 2, 1).copy()
         return Learned(
-            class_prior=parameters.p, confusion=confusion, statistics={"seen": parameters.seen}
+            class_prior=parameters.p, confusion=confusion, statistics={"n": parameters.n}
         )
-
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        known = result.learned
-        assert known.confusion is not None
-        seen = known.statistics["seen"]
-        n = known.confusion.transpose(0, 2, 1) * seen[:, None]
-        statistics = ConfusionSums(0.0, known.class_prior * len(result.posterior), n)
-        v = _shares(n, self.first_confusion(len(known.class_prior)))
-        return SufficientStatistics(statistics, statistics, _parameters(known.class_prior, v, seen))
 
     def first_confusion(self, n_classes: int) -> Floats:
         """[K, K] Return a confusion matrix that is right with probability q0; every error is
@@ -149,7 +137,7 @@ def _shares(n: Floats, otherwise: Floats) -> Floats:
     return shares
 
 
-def _parameters(p: Floats, v: Floats, seen: Floats) -> Parameters:
+def _parameters(p: Floats, v: Floats, n: Floats) -> Parameters:
     # log 0 = -inf is intended
     with np.errstate(divide="ignore"):
-        return Parameters(p, v, np.log(p), np.log(v), seen)
+        return Parameters(p, v, np.log(p), np.log(v), n)

@@ -21,17 +21,18 @@ most sweeps several times faster.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.kernels import ebcc as kernels
+from finegold.kernels.cells import vote_rows
 from finegold.kernels.ebcc import LANES
-from finegold.kernels.votes import vote_rows
-from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting, with_settings
+from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
@@ -85,7 +86,7 @@ class Parameters(NamedTuple):
     divergence: float
 
 
-@with_settings
+@dataclass(kw_only=True)
 class EBCC(Method):
     """Tasks of a class come in subtypes, such as easy and hard; annotators have a confusion matrix
     for each subtype.
@@ -116,11 +117,11 @@ class EBCC(Method):
 
     name: ClassVar[str] = "ebcc"
     has_bound: ClassVar[bool] = True
-    random_start: ClassVar[bool] = True
+    random_start = True
 
     n_subtypes: int = setting(10, COUNT)
     n_restarts: int = setting(40, COUNT)
-    class_prior: Literal["empirical", "uniform"] = "empirical"
+    class_prior: Literal["empirical", "uniform"] = setting("empirical", ("empirical", "uniform"))
     a_pi: float = setting(0.1, POSITIVE)
     b_correct: float = setting(4.0, POSITIVE)
     b_wrong: float = setting(1.0, POSITIVE)

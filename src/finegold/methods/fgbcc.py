@@ -22,13 +22,14 @@ Scores are stored as [W, L, K]: the axis of votes before that of truths, as the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
-from finegold.engines.blocks import Block
-from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
+from finegold.engines.base import Block
+from finegold.methods.base import COUNT, Floats, Method, Range, setting
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
@@ -51,7 +52,7 @@ MAX_NEWTON_STEPS = 100
 LARGEST_EXPONENT = 700.0
 
 
-@with_settings
+@dataclass(kw_only=True)
 class FGBCC(Method):
     """Each annotator's confusion matrix is a softmax of Gaussian scores; the prior of the scores
     follows them.

@@ -24,15 +24,13 @@ gradients.
 from __future__ import annotations
 
 import math
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from finegold.engines.base import Engine
-from finegold.engines.blocks import Block
-from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
+from finegold.engines.base import Block
+from finegold.methods.base import COUNT, Floats, Method, Range, setting
 from finegold.methods.common import (
     LEAST_PROBABILITY,
     Ballots,
@@ -50,7 +48,7 @@ HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 UNTIL_FLAT = {"ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}
 
 
-@with_settings
+@dataclass(kw_only=True)
 class GLAD(Method):
     """Each annotator has an ability, each task a difficulty; all wrong votes are equally likely.
 
@@ -82,11 +80,8 @@ class GLAD(Method):
     """
 
     name: ClassVar[str] = "glad"
-    # difficulties are parameters
-    distributable: ClassVar[bool] = False
-    # of a posterior whose parameters end where the gradient is 1e-4
-    rounding: ClassVar[float] = 1e-4
-    unstable: ClassVar[tuple[str, ...]] = ("ability",)
+    # difficulties are parameters of single tasks
+    divisible: ClassVar[bool] = False
     learned_per_task: ClassVar[tuple[str, ...]] = ("difficulty",)
 
     tolerance: float = 1e-6
@@ -94,84 +89,87 @@ class GLAD(Method):
     gradient_tolerance: float = setting(1e-4, Range("positive", 1e-15, 1e6))
     steps: int = setting(100, COUNT)
 
-    def start(self, block: Block, restart: int) -> First:
+    def start(self, block: Block, restart: int) -> State:
         """Run the E step with alpha = beta = 1."""
         start_from_shares(block)
-        votes, beta = ballots(block), np.ones(block.n_tasks)
+        votes = ballots(block)
+        alpha, beta = np.ones(block.n_annotators), np.ones(block.n_tasks)
         block.state["difficulty"] = 1 / _scale(beta)
-        x = _certainty(votes, np.ones(block.n_annotators), beta)
+        x = _certainty(votes, alpha, beta)
         change = set_posterior(block, _posteriors(block, votes, x))
-        q, of_alpha, of_beta = _slope(block, votes, x, block.posterior, beta)
+        q, _, _ = _slope(votes, x, block.posterior, beta)
         on_gold = votes.by_annotator((block.gold >= 0)[votes.i].astype(float))
-        return First(change, block.class_sums(), q, of_alpha, of_beta, on_gold)
+        lowest = np.where(on_gold > 0, -np.inf, 0.0)
+        q += _constant(alpha, beta, block.n_classes)
+        return State(change, alpha, beta, block.class_sums(), lowest, q)
 
-    def begin(self, first: First) -> Parameters:
-        *first_task, n_tasks = accumulate((len(tasks) for tasks in first.beta), initial=0)
-        alpha, beta = np.ones_like(first.alpha), np.ones(n_tasks)
-        q = first.q + _constant(alpha, beta, len(first.tau))
-        lowest = np.where(first.on_gold > 0, -np.inf, 0.0)
-        return Parameters(alpha, beta, np.array(first_task), first.tau, lowest, q)
+    def begin(self, statistics: State) -> State:
+        return statistics
 
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        """Run the E step, except after the last M step: the paper's results use the labels from
-        before it.
+    def sweep(self, block: Block, parameters: State) -> State:
+        """Run the E step, then the M step; with priors, move towards the maximum of the posterior.
+
+        Once Q has converged, nothing moves: the paper's results use the labels from before the last
+        M step.
         """
         if parameters.has_converged:
-            return Statistics(0.0, block.class_sums())
-        votes = ballots(block)
-        x = _certainty(votes, parameters.alpha, _of_block(block, parameters))
+            return parameters._replace(change=0.0)
+        before, votes = parameters, ballots(block)
+        x = _certainty(votes, before.alpha, before.beta)
         change = set_posterior(block, _posteriors(block, votes, x))
-        return Statistics(change, block.class_sums())
+        alpha, beta, least = self._maximise(block, votes, before)
+        block.state["difficulty"] = 1 / _scale(beta)
+        q = _constant(alpha, beta, block.n_classes) - least
+        has_converged = not self.priors and self._has_converged(before.q, q)
+        return State(change, alpha, beta, block.class_sums(), before.lowest, q, has_converged)
 
-    def advance(self, engine: Engine, statistics: Statistics, before: Parameters) -> Parameters:
-        """Run the M step; with priors, move towards the maximum of the posterior."""
-        if before.has_converged:
-            return before
-        n_annotators, n_classes = len(before.alpha), len(statistics.tau)
+    def expect(self, statistics: State, before: State) -> State:
+        return statistics
 
+    def _maximise(
+        self, block: Block, votes: Ballots, before: State
+    ) -> tuple[Floats, Floats, float]:
+        """Return alpha and beta after some steps of the optimiser, and -Q there."""
         # importing it takes as long as importing all methods
         from scipy.optimize import minimize
 
+        n_annotators = len(before.alpha)
+
         def loss(both: Floats) -> tuple[float, Floats]:
-            q, gradient = self._objective(engine, before, both)
+            q, gradient = self._objective(block, votes, both[:n_annotators], both[n_annotators:])
             return -q, np.negative(gradient, out=gradient)
 
+        start = np.append(before.alpha, before.beta)
         options = {"gtol": self.gradient_tolerance, "maxiter": self.steps}
-        point, bounds = np.append(before.alpha, before.beta), None
         if self.priors:
             lowest = np.append(before.lowest, np.full_like(before.beta, -np.inf))
-            bounds, options = (
-                np.column_stack([lowest, np.full_like(lowest, np.inf)]),
-                {**options, **UNTIL_FLAT},
+            bounds = np.column_stack([lowest, np.full_like(lowest, np.inf)])
+            options |= UNTIL_FLAT
+            best = minimize(
+                loss, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options
             )
-        best = minimize(
-            loss,
-            point,
-            method="L-BFGS-B" if self.priors else "CG",
-            jac=True,
-            bounds=bounds,
-            options=options,
-        )
-        alpha, beta = best.x[:n_annotators], best.x[n_annotators:]
-        q = _constant(alpha, beta, n_classes) - float(best.fun)
-        after = before._replace(alpha=alpha, beta=beta, tau=statistics.tau, q=q)
-        engine.sum(_keep_difficulty, after)
-        return after._replace(has_converged=not self.priors and self._has_converged(before.q, q))
+        else:
+            best = minimize(loss, start, method="CG", jac=True, options=options)
+        return best.x[:n_annotators], best.x[n_annotators:], float(best.fun)
 
-    def _objective(self, engine: Engine, before: Parameters, both: Floats) -> tuple[float, Floats]:
-        """Return Q (with priors, the log posterior) without its constants, and its gradient, for
-        (alpha, beta).
+    def _objective(
+        self, block: Block, votes: Ballots, alpha: Floats, beta: Floats
+    ) -> tuple[float, Floats]:
+        """Return Q without its constants, and its gradient by (alpha, beta).
+
+        With priors, it is the log posterior: Q plus the entropy of phi, plus the log priors.
         """
-        n_annotators = len(before.alpha)
-        moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
-        slope = engine.sum(_slope_at, moved, self.priors)
-        q, gradient = slope.q, np.concatenate([slope.alpha, *slope.beta])
-        if self.priors:
-            q -= 0.5 * float(np.sum((both - 1) ** 2))
-            gradient -= both - 1
-        return q, gradient
+        x = _certainty(votes, alpha, beta)
+        if not self.priors:
+            q, by_alpha, by_beta = _slope(votes, x, block.posterior, beta)
+            return q, np.concatenate([by_alpha, by_beta])
+        phi = _posteriors(block, votes, x)
+        q, by_alpha, by_beta = _slope(votes, x, phi, beta)
+        q -= float(np.vdot(phi, np.log(np.maximum(phi, LEAST_PROBABILITY))))
+        off = np.append(alpha, beta) - 1
+        return q - 0.5 * float(np.sum(off**2)), np.concatenate([by_alpha, by_beta]) - off
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def bound(self, parameters: State, statistics: State) -> float:
         """Return Q, or the log posterior, after the last M step; before the first one, Q with alpha
         = beta = 1.
         """
@@ -186,56 +184,24 @@ class GLAD(Method):
         return abs(q - last) < self.tolerance * abs(last)
 
     def cautions(self, n_tasks: int) -> list[str]:
-        return (
-            []
-            if self.priors
-            else ["without priors, up to 1 % of GLAD's labels depend on the kind of processor"]
-        )
+        if self.priors:
+            return []
+        return ["without priors, up to 1 % of GLAD's labels depend on the kind of processor"]
 
-    def learned(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: State) -> Learned:
         prior = parameters.tau / parameters.tau.sum()
         return Learned(class_prior=prior, statistics={"ability": parameters.alpha})
 
 
-class Statistics(NamedTuple):
-    change: float
-    # [K] sum of the posteriors
-    tau: Floats
-
-
-class Slope(NamedTuple):
-    """The votes' part of Q and its gradient. Summing over blocks adds arrays and concatenates
-    tuples.
-    """
-
-    q: float
-    # [W]
-    alpha: Floats
-    beta: tuple[Floats, ...]
-
-
-class First(NamedTuple):
-    """Sums of the first pass: those of the E step, those of a Slope, and the votes on tasks with a
-    known truth.
-    """
+class State(NamedTuple):
+    """What a sweep needs of the last one. All tasks are in one block, so nothing is summed."""
 
     change: float
-    tau: Floats
-    q: float
-    alpha: Floats
-    beta: tuple[Floats, ...]
-    # [W]
-    on_gold: Floats
-
-
-class Parameters(NamedTuple):
     # [W]
     alpha: Floats
     # [T]
     beta: Floats
-    # of each block
-    first_task: NDArray[np.int64]
-    # [K]
+    # [K] sum of the posteriors
     tau: Floats
     # [W] the least ability that is allowed
     lowest: Floats
@@ -243,11 +209,6 @@ class Parameters(NamedTuple):
     q: float
     # whether Q has converged
     has_converged: bool = False
-
-
-def _of_block(block: Block, parameters: Parameters) -> Floats:
-    first = parameters.first_task[block.index]
-    return parameters.beta[first : first + block.n_tasks]
 
 
 def _scale(beta: Floats) -> Floats:
@@ -269,38 +230,22 @@ def _certainty(votes: Ballots, alpha: Floats, beta: Floats) -> Floats:
 
 def _posteriors(block: Block, votes: Ballots, x: Floats) -> Floats:
     """[T, K] Run the E step; known truths stay."""
-    phi = softmax(votes.by_class(x + _log_others(block)))
+    phi = softmax(votes.by_class(x + _log_others(block.n_classes)))
     return np.where(block.gold[:, None] < 0, phi, block.posterior)
 
 
-def _slope(block: Block, votes: Ballots, x: Floats, phi: Floats, beta: Floats) -> Slope:
+def _slope(votes: Ballots, x: Floats, phi: Floats, beta: Floats) -> tuple[float, Floats, Floats]:
+    """Return Q, dQ/dalpha [W] and dQ/dbeta [T]."""
+    # P_ij
     right = phi[votes.i, votes.y]
     # log sigma(x), and log(1 - sigma(x)) = log sigma(x) - x
     log_sigma = -np.logaddexp(0, -x)
-    q = float(np.sum(log_sigma - (1 - right) * (x + _log_others(block))))
+    q = float(np.sum(log_sigma - (1 - right) * (x + _log_others(votes.n_classes))))
     residual = right - np.exp(log_sigma)
-    of_alpha = votes.by_annotator(residual * _scale(beta)[votes.i])
-    return Slope(q, of_alpha, (votes.by_task(residual * x),))
+    by_alpha = votes.by_annotator(residual * _scale(beta)[votes.i])
+    return q, by_alpha, votes.by_task(residual * x)
 
 
-def _log_others(block: Block) -> float:
-    return math.log(max(block.n_classes - 1, 1))
-
-
-def _slope_at(block: Block, parameters: Parameters, priors: bool) -> Slope:
-    """Return Q and its gradient; with priors, of the log-likelihood with the truths summed out: Q
-    plus the entropy.
-    """
-    beta, votes = _of_block(block, parameters), ballots(block)
-    x = _certainty(votes, parameters.alpha, beta)
-    if not priors:
-        return _slope(block, votes, x, block.posterior, beta)
-    phi = _posteriors(block, votes, x)
-    slope, logs = _slope(block, votes, x, phi, beta), np.log(np.maximum(phi, LEAST_PROBABILITY))
-    return slope._replace(q=slope.q - float(np.vdot(phi, logs)))
-
-
-def _keep_difficulty(block: Block, parameters: Parameters) -> Statistics:
-    block.state["difficulty"] = 1.0 / _scale(_of_block(block, parameters))
-    # the sum is not used
-    return Statistics(0.0, parameters.tau)
+def _log_others(n_classes: int) -> float:
+    """Return log(K - 1)."""
+    return math.log(max(n_classes - 1, 1))

@@ -27,13 +27,14 @@ is skipped. So the bound over phi, q(tau), q(v) and alpha never falls.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Method, SufficientStatistics, with_settings
+from finegold.engines.base import Block
+from finegold.methods.base import Floats, Method, setting
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
@@ -42,7 +43,7 @@ from finegold.methods.common import (
     start_confusion,
     sweep_confusion,
 )
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
 # in u: digamma needs positive counts
@@ -54,7 +55,7 @@ FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1
 STEPS_PER_SWEEP = 2
 
 
-@with_settings
+@dataclass(kw_only=True)
 class HDS(Method):
     """Each annotator has a confusion matrix of their own, drawn from a common prior that is learned
     (hierarchical DS).
@@ -82,10 +83,8 @@ class HDS(Method):
     name: ClassVar[str] = "hds"
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
-    keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
 
-    class_prior: Literal["votes", "flat"] = "votes"
+    class_prior: Literal["votes", "flat"] = setting("votes", ("votes", "flat"))
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
@@ -118,25 +117,9 @@ class HDS(Method):
 
     def learned(self, parameters: Parameters) -> Learned:
         u, tau, alpha, n, *_ = parameters
-        statistics = {"alpha": alpha.T.copy(), "nu": tau.counts, "u": u, "seen": n.sum(axis=1)}
+        statistics = {"alpha": alpha.T.copy(), "nu": tau.counts, "u": u, "n": n}
         confusion = mean((alpha + n).transpose(0, 2, 1).copy())
         return Learned(class_prior=mean(tau.counts), confusion=confusion, statistics=statistics)
-
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        known, more = result.learned, result.learned.statistics
-        assert known.confusion is not None
-        a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]
-        counts = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
-        tau = more["nu"] - more["u"]
-        parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, counts)
-        return SufficientStatistics(
-            First(0.0, tau, counts, more["u"]), ConfusionSums(0.0, tau, counts), parameters
-        )
-
-    def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        # flat: 1 stays 1
-        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)
-        return parameters._replace(u=self._class_counts(shares))
 
     def _class_counts(self, shares: Floats) -> Floats:
         return np.maximum(

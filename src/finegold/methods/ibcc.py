@@ -31,18 +31,17 @@ Label Aggregation in Crowdsourcing. ICML 2019, the baseline there:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.methods.base import (
     POSITIVE,
     Floats,
     Method,
-    SufficientStatistics,
     setting,
-    with_settings,
 )
 from finegold.methods.common import (
     ConfusionSums,
@@ -56,14 +55,14 @@ from finegold.methods.common import (
     sum_rows,
     sweep_confusion,
 )
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
 # max_iterations, tolerance
 STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}
 
 
-@with_settings
+@dataclass(kw_only=True)
 class IBCC(Method):
     """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian
     DS).
@@ -95,12 +94,10 @@ class IBCC(Method):
 
     name: ClassVar[str] = "ibcc"
     takes_prior: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ("a",)
-    keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
     tolerance: float | None = None  # type: ignore[assignment]
     max_iterations: int | None = None  # type: ignore[assignment]
-    inference: Literal["ep", "vb"] = "vb"
+    inference: Literal["ep", "vb"] = setting("vb", ("ep", "vb"))
     right: float | None = setting(None, POSITIVE)
     wrong: float = setting(1.0, POSITIVE)
 
@@ -175,20 +172,10 @@ class IBCC(Method):
 
     def learned(self, parameters: Parameters) -> Learned:
         tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
-        return Learned(class_prior=tau, confusion=mean(a), statistics={"a": a, "g": parameters.g})
-
-    def why_not_updatable(self) -> str:
-        return (
-            ""
-            if self.inference == "vb"
-            else "ibcc folds in new votes only if it was fitted with inference=vb"
+        n = np.maximum(parameters.a - self.prior(len(tau)), 0.0)
+        return Learned(
+            class_prior=tau, confusion=mean(a), statistics={"a": a, "g": parameters.g, "n": n}
         )
-
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        a, g = result.learned.statistics["a"], result.learned.statistics["g"]
-        n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
-        statistics = ConfusionSums(0.0, g - 1, n)
-        return SufficientStatistics(statistics, statistics, self.expect(statistics))
 
 
 class Expectations(NamedTuple):

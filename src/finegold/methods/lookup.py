@@ -1,4 +1,10 @@
-"""Find methods by name, Finegold's own (`registry.py`) and those of other packages."""
+"""The names of the methods, where they live, and which is the default. Importing this module does
+not import them.
+
+`python tools/make_methods.py` writes the list, from the classes in this folder. A line brings the
+choice on the command line, the class in `finegold`, the laws of `finegold.checks`, the page of
+methods and the benchmarks.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,39 @@ import re
 import warnings
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning, InputError
-from finegold.methods.base import Method
-from finegold.methods.registry import REGISTRY
-from finegold.results.data import ResultData
 from finegold.system.memory import did_you_mean
-from finegold.system.unpacking import Field, check
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from finegold.methods.base import Method
+    from finegold.results.data import ResultData
+
+# if the user names none
+DEFAULT_METHOD = "anchored"
+
+REGISTRY = {
+    "mv": "finegold.methods.mv:MajorityVote",
+    "catd": "finegold.methods.catd:CATD",
+    "ds": "finegold.methods.ds:DS",
+    "glad": "finegold.methods.glad:GLAD",
+    "ibcc": "finegold.methods.ibcc:IBCC",
+    "cbcc": "finegold.methods.cbcc:CBCC",
+    "bwa": "finegold.methods.bwa:BWA",
+    "tiremge": "finegold.methods.tiremge:TiReMGE",
+    "ebcc": "finegold.methods.ebcc:EBCC",
+    "fgbcc": "finegold.methods.fgbcc:FGBCC",
+    "ptbcc": "finegold.methods.ptbcc:PTBCC",
+    "hds": "finegold.methods.hds:HDS",
+    "anchored": "finegold.methods.anchored:AnchoredVote",
+}
+
+# the entry points of other packages
 GROUP = "finegold.methods"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-LEARNED_SHAPES = {"class_prior": "K", "confusion": "WKK", "weights": "WS", "prototypes": "SKK"}
 
 _registered: dict[str, type[Method]] = {}
 
@@ -60,11 +86,14 @@ def register(name: str, method: type[Method]) -> type[Method]:
 
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
+    # importing it takes ten milliseconds
+    from importlib.metadata import entry_points
+
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 @cache
-def _loaded(name: str) -> type[Method] | None:
+def _load(name: str) -> type[Method] | None:
     """Load the class; warn and return None if that fails, so that a broken package does not affect
     other methods.
     """
@@ -86,6 +115,8 @@ def _loaded(name: str) -> type[Method] | None:
 
 
 def _check(name: str, method: Any) -> None:
+    from finegold.methods.base import Method
+
     if not NAME.fullmatch(name):
         raise InputError(
             f"a method's name has small letters, digits and underscores only, not {name!r}"
@@ -106,7 +137,7 @@ def method_names() -> list[str]:
     """Return the names of all methods: Finegold's own, then those that other packages have
     registered.
     """
-    outside = [name for name in _entry_points() if name not in _registered and _loaded(name)]
+    outside = [name for name in _entry_points() if name not in _registered and _load(name)]
     return [*REGISTRY, *_registered, *outside]
 
 
@@ -118,7 +149,7 @@ def method_class(name: str) -> type[Method]:
         own: type[Method] = getattr(import_module(module), attribute)
         return own
     if outside := _registered.get(registered) or (
-        _loaded(registered) if registered in _entry_points() else None
+        _load(registered) if registered in _entry_points() else None
     ):
         return outside
     known = method_names()
@@ -128,36 +159,16 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_of(result: ResultData) -> Method:
-    """Return the method of a result, with its settings. Check the arrays that the method needs from
-    the result.
-    """
-    chosen, learned = method_class(result.method), result.learned
+    """Return the method of a result, with its settings."""
+    chosen = method_class(result.method)
     defaults = chosen.defaults()
     settings = {name: value for name, value in result.settings.items() if name in defaults}
-    for name, value in settings.items():
-        kind = {bool: bool, int: int, float: int | float, str: str}.get(
-            type(defaults[name]), object
-        )
-        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-            raise InputError(
-                f"the model has {name} = {value!r}, which {chosen.name} cannot use; fit it again"
-            )
-    held = {
-        name: values for name in LEARNED_SHAPES if (values := getattr(learned, name)) is not None
-    }
-    held |= learned.statistics
-    missing = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
-    # compiled code uses these arrays without index checks
     try:
-        if missing:
-            raise ValueError(f"{missing[0]} is missing")
-        shapes = {**LEARNED_SHAPES, **chosen.keeps}
-        check(held, {name: Field(shape, "f", 0) for name, shape in shapes.items()}, {})
-    except ValueError as error:
+        return chosen(**settings)
+    except (TypeError, InputError) as error:
         raise InputError(
-            f"the model does not hold the arrays of {chosen.name} ({error}); fit it again"
+            f"the model has settings that {chosen.name} cannot use ({error}); fit it again"
         ) from None
-    return chosen(**settings)
 
 
 def make_method(method: str | Method | type[Method], settings: dict[str, Any]) -> Method:
@@ -166,7 +177,7 @@ def make_method(method: str | Method | type[Method], settings: dict[str, Any]) -
     """
     if isinstance(method, type):
         method = method()
-    if isinstance(method, Method):
+    if not isinstance(method, str):
         if settings:
             raise InputError(
                 f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Method, SufficientStatistics, with_settings
+from finegold.engines.base import Block
+from finegold.methods.base import Floats, Method
 from finegold.methods.common import start_from_shares
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import Learned
 
 
 class Statistics(NamedTuple):
@@ -16,7 +17,7 @@ class Statistics(NamedTuple):
     phi: Floats
 
 
-@with_settings
+@dataclass(kw_only=True)
 class MajorityVote(Method):
     """Plain majority vote: every vote has the same weight.
 
@@ -37,7 +38,6 @@ class MajorityVote(Method):
 
     name: ClassVar[str] = "mv"
     fixed_passes: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ()
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
@@ -55,7 +55,3 @@ class MajorityVote(Method):
 
     def learned(self, parameters: Statistics) -> Learned:
         return Learned(class_prior=parameters.phi / parameters.phi.sum())
-
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        statistics = Statistics(0.0, result.learned.class_prior * len(result.posterior))
-        return SufficientStatistics(statistics, statistics, statistics)

@@ -15,12 +15,13 @@ parameters nu, eta_j and mu_sk.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from finegold.engines.blocks import Block
+from finegold.engines.base import Block
 from finegold.errors import InputError
 from finegold.kernels import ptbcc as kernels
 from finegold.kernels.ptbcc import MAX_LOG_ODDS, Model
@@ -29,12 +30,10 @@ from finegold.methods.base import (
     POSITIVE,
     Floats,
     Method,
-    SufficientStatistics,
     setting,
-    with_settings,
 )
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
 # digamma needs positive counts
@@ -108,7 +107,7 @@ class Parameters(NamedTuple):
     model: Model
 
 
-@with_settings
+@dataclass(kw_only=True)
 class PTBCC(Method):
     """A few prototype confusion matrices shared by all annotators; each annotator is a mixture of
     them.
@@ -149,15 +148,6 @@ class PTBCC(Method):
     name: ClassVar[str] = "ptbcc"
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = ("eta", "beta")
-    keeps: ClassVar[dict[str, str]] = {
-        "eta": "WS",
-        "mu": "SKK",
-        "nu": "K",
-        "beta": "WS",
-        "a": "SKK",
-        "u": "K",
-    }
 
     n_prototypes: int = setting(2, COUNT)
     e: float = setting(1.0, POSITIVE)
@@ -165,9 +155,9 @@ class PTBCC(Method):
     m: float = setting(1.35, POSITIVE)
     pi_strength: float = setting(0.4, POSITIVE)
     v_strength: float = setting(0.5, POSITIVE)
-    further: Literal["dirichlet", "uniform"] = "dirichlet"
+    further: Literal["dirichlet", "uniform"] = setting("dirichlet", ("dirichlet", "uniform"))
     prototypes: ArrayLike | None = None
-    precision: Literal["double", "single"] = "double"
+    precision: Literal["double", "single"] = setting("double", ("double", "single"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -259,37 +249,6 @@ class PTBCC(Method):
             class_prior=mean(nu), prototypes=mean(mu), weights=mean(eta), statistics=statistics
         )
 
-    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        """Return the posterior counts minus the prior counts, and the sums of the first pass from
-        the priors.
-        """
-        more = result.learned.statistics
-        own = (
-            self.n_prototypes
-            if self.prototypes is None
-            else len(self.first_prototypes(len(more["nu"])))
-        )
-        if len(more["mu"]) != own:
-            raise InputError(
-                f"the model has {len(more['mu'])} prototypes, but other settings; fit it again"
-            )
-        tau, pi, confusion = (
-            more["nu"] - more["u"],
-            more["eta"] - more["beta"],
-            more["mu"] - more["a"],
-        )
-        raw_pi, raw_v = (
-            more["beta"] / self.pi_strength,
-            (more["a"] / self.v_strength).transpose(2, 0, 1),
-        )
-        # [L, S, K]
-        by_vote = confusion.transpose(2, 0, 1)
-        first = First(0.0, more["u"], raw_pi, raw_v, pi, by_vote)
-        statistics = Statistics(0.0, tau, pi[:, 1:], by_vote.sum(axis=1), by_vote[:, 1:], 0.0, 0.0)
-        return SufficientStatistics(
-            first, statistics, _parameters(self._priors(first), tau, pi, confusion)
-        )
-
     def with_prior(self, earlier: Earlier) -> Self:
         """Start from the earlier prototypes, so that each keeps its meaning; new classes start as
         by default.
@@ -298,10 +257,6 @@ class PTBCC(Method):
         informed = Method.with_prior(self, earlier)
         informed.prototypes = mean(earlier.v + first)
         return informed
-
-    def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:4])
-        return _parameters(self._priors(first), tau - before.u, pi - before.beta, v - before.a)
 
 
 def _check_prototypes(given: ArrayLike, n_classes: int) -> Floats:

@@ -23,12 +23,13 @@ loss.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
-from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
+from finegold.engines.base import Block
+from finegold.methods.base import COUNT, Floats, Method, Range, setting
 from finegold.methods.common import Ballots, ballots, set_posterior, softmax
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
@@ -44,7 +45,7 @@ MIN_LENGTH = 1e-12
 ROWS = 4096
 
 
-@with_settings
+@dataclass(kw_only=True)
 class TiReMGE(Method):
     """A graph network embeds tasks near the votes of annotators who are reliable and similar to
     each other.
@@ -77,9 +78,7 @@ class TiReMGE(Method):
     name: ClassVar[str] = "tiremge"
     takes_gold: ClassVar[bool] = False
     divisible: ClassVar[bool] = False
-    random_start: ClassVar[bool] = True
-    # Adam divides by small numbers
-    unstable: ClassVar[tuple[str, ...]] = ("reliability",)
+    random_start = True
 
     tolerance: float = 0.0
     max_iterations: int = 150

@@ -3,7 +3,7 @@ pickle, versioned.
 
 Names are arrays if they are numbers, dates or truth values, and JSON otherwise. Votes take two to
 six bytes each. Names inside the file do not change: `known.*` and `more.*` are the arrays of
-`Learned`, `more.added` is `votes_folded_in`.
+`Learned`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,6 @@ def save(result: ResultData, path: Path) -> None:
     arrays |= {f"known.{name}": values for name, values in kept.items() if values is not None}
     arrays |= {f"more.{name}": values for name, values in learned.statistics.items()}
     arrays["steps"] = np.array(result.steps, dtype=float)
-    if result.votes_folded_in:
-        arrays["more.added"] = np.array([result.votes_folded_in])
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -264,7 +262,6 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     learned = Learned(
         **known, statistics={name: arrays[f"more.{name}"] for name in manifest["more"]}
     )
-    added = learned.statistics.pop("added", np.zeros(1))
     combined = None
     if models := manifest.get("models"):
         names = _names_of(manifest, arrays, PREDICTED_NAMES)
@@ -288,7 +285,6 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     return ResultData(
         **values,
         learned=learned,
-        votes_folded_in=int(added[0]),
         steps=steps_of(arrays["steps"]),
         notes=manifest["notes"],
         counts=counts,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.kernels.jit import in_threads
-from finegold.kernels.votes import agreement, decide, preference_of
+from finegold.kernels.cells import agreement, decide, preference_of
+from finegold.kernels.compiling import in_threads
 from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
 from finegold.votes.encoding import Codes, Names
 
@@ -41,8 +41,8 @@ class Learned:
             rows, vote in columns.
         statistics (dict of str to ndarray): Arrays that only this method has, by the names of its
             docstring and paper, such as `ability` and `difficulty` (glad), `weight` (catd, bwa),
-            `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding in
-            new votes needs are listed in the `keeps` of the method.
+            `reliability` (tiremge) or `communities` (cbcc). Methods that take a prior have `n`,
+            the expected votes of each annotator by vote and truth.
     """
 
     class_prior: Floats
@@ -205,8 +205,6 @@ class ResultData:
     known_annotators: int | None = None
     # applied to the posterior by a calibration
     temperature: float = 1.0
-    # number of votes that updates added since the last fit
-    votes_folded_in: int = 0
     # with predictions of models
     combined: Combined | None = None
     # distinct sets of classes, if labels are sets

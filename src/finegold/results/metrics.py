@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.kernels.votes import NEAR
+from finegold.kernels.cells import NEAR
 from finegold.votes.encoding import Names, text_of, to_list
 
 Floats = NDArray[np.float64]

@@ -18,9 +18,9 @@ from pydantic import BaseModel, Field
 from finegold.api.fit import fit_votes
 from finegold.api.options import FitOptions
 from finegold.errors import InputError
-from finegold.kernels.jit import compiling
+from finegold.kernels.compiling import compiling
 from finegold.methods.lookup import make_method, method_class, method_names
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results.data import Step
 from finegold.studio.gold import merge_truths, truths_of
 from finegold.studio.problems import NO_VOTES, Problem, rename_files

@@ -585,7 +585,7 @@ def join_posted(
                     )
         columns.append(column)
     new = Annotations.from_arrays(*columns, repeated="last")
-    joined = new if votes is None else merge(votes, new, repeated="last").votes
+    joined = new if votes is None else merge(votes, new, repeated="last")
     # All votes are examined again; of what was noticed in the file, only what concerns the file is kept.
     findings = (
         [] if options.normalise else find_look_alikes(joined.class_names, joined.votes_per_class)

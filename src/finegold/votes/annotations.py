@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import FinegoldWarning, InputError, use
-from finegold.kernels import Votes, sort_votes
-from finegold.kernels.jit import in_threads
+from finegold.kernels import Votes, cells
+from finegold.kernels.compiling import in_threads
 from finegold.votes.encoding import (
     MISSING,
     Codes,
@@ -31,7 +31,7 @@ from finegold.votes.hygiene import Hygiene
 Integers = NDArray[np.int64]
 Repeated = Literal["first", "last", "majority", "all", "error"]
 # the others keep the first vote
-SORT_POLICIES = {"last": sort_votes.LAST, "all": sort_votes.KEEP_ALL}
+SORT_POLICIES = {"last": cells.LAST, "all": cells.KEEP_ALL}
 MAX_CLASSES = 65_536
 # whose votes a thread counts
 TASKS_AT_ONCE = 2**18
@@ -401,36 +401,27 @@ class Annotations:
             if not len(task):
                 tied = "the repeated votes of every annotator are tied on every task"
                 raise InputError(f"there are no votes left: {tied}")
-        counts = sort_votes.count(task, len(task_names))
-        has_vote = counts > 0
-        was_asked = has_vote if asked is task else sort_votes.count(asked, len(task_names)) > 0
-        # the first vote of each task
-        start = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=start[1:])
-        by_annotator = np.empty(len(task), np.int32)
-        by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
-        if len(class_names) > 256:
-            by_label = np.empty(len(task), np.uint16)
-        sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
+        has_vote = cells.present(task, len(task_names))
+        was_asked = has_vote if asked is task else cells.present(asked, len(task_names))
+        has_voted = cells.present(annotator, len(annotator_names))
+        rows = cells.pack(task, annotator, label, SORT_POLICIES.get(repeated, cells.FIRST))
         # the largest arrays, which may be nobody else's
-        del task, annotator, label, codes, counts, asked
-        start = start if has_vote.all() else start[np.append(has_vote, True)]
-        has_voted = sort_votes.count(by_annotator, len(annotator_names)) > 0
+        del task, annotator, label, codes, asked
+        made = cells.sort(rows, n_classes)
         if not has_voted.all():
-            sort_votes.renumber(by_annotator, np.cumsum(has_voted, dtype=np.int32) - np.int32(1))
-        policy = SORT_POLICIES.get(repeated, sort_votes.FIRST)
-        kept, n_disagreeing = sort_votes.sort_tasks(start, by_annotator, by_label, policy)
-        if repeated == "error" and kept < len(by_label):
+            new_code = np.cumsum(has_voted, dtype=np.int32) - np.int32(1)
+            made = made._replace(annotator=new_code[made.annotator])
+        kept = len(made.annotator)
+        if repeated == "error" and kept < n_votes:
             problem = (
-                f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on"
+                f"{n_votes - kept:,} votes repeat an earlier vote of the same annotator on"
                 " the same task"
             )
             raise InputError(
                 problem,
                 remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")],
             )
-        task_ptr, cell_ptr, cell_class = sort_votes.cells(start, by_label[:kept])
-        truths, gold_unused = np.full(len(task_ptr) - 1, MISSING, dtype=np.int32), 0
+        truths, gold_unused = np.full(len(made.task_ptr) - 1, MISSING, dtype=np.int32), 0
         if gold is not None:
             known = (gold[0] != MISSING) & (gold[1] != MISSING)
             known[known] = has_vote[gold[0][known]]
@@ -438,10 +429,10 @@ class Annotations:
             gold_unused = len(known) - int(known.sum())
             warn_of_unused_gold(gold_unused)
         return cls(
-            task_ptr=task_ptr,
-            cell_ptr=cell_ptr,
-            cell_class=cell_class,
-            annotator=by_annotator[:kept],
+            task_ptr=made.task_ptr,
+            cell_ptr=made.cell_ptr,
+            cell_class=made.cell_class,
+            annotator=made.annotator,
             gold=truths,
             task_names=task_names if has_vote.all() else task_names[np.flatnonzero(has_vote)],
             annotator_names=(
@@ -455,7 +446,7 @@ class Annotations:
                 n_rows - n_votes,
                 n_votes - kept,
                 gold_unused,
-                disagreeing=disagreeing + n_disagreeing,
+                disagreeing=disagreeing + rows.n_disagreeing,
             ),
         )
 
@@ -557,12 +548,6 @@ def _pairs(task: Codes, annotator: Codes) -> Integers:
     return numbers
 
 
-# The order of annotators
-
-# multipliers of the hash function of splitmix64
-MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-
-
 def kernel_votes(votes: Annotations, first: int = 0, end: int | None = None) -> Votes:
     """Return the votes of a range of tasks, with the unsigned integers that kernels take."""
     task_ptr = votes.task_ptr[first : votes.n_tasks + 1 if end is None else end + 1]
@@ -572,25 +557,3 @@ def kernel_votes(votes: Annotations, first: int = 0, end: int | None = None) -> 
         votes.cell_class,
         votes.annotator.view(np.uint32),
     )
-
-
-def order_by_votes(votes: Annotations) -> Integers:
-    """Return the annotators, [W], sorted by number of votes and then by a hash of their votes."""
-    task, annotator, label = votes.votes()
-    code = (
-        task.astype(np.uint64) * np.uint64(votes.n_classes) + label.astype(np.uint64) + np.uint64(1)
-    )
-    for multiplier in MIX:
-        code = (code ^ (code >> np.uint64(30))) * multiplier
-    total = np.zeros(votes.n_annotators, np.uint64)
-    # the sum does not depend on the order of the votes
-    np.add.at(total, annotator, code ^ (code >> np.uint64(31)))
-    return np.lexsort((total, np.bincount(annotator, minlength=votes.n_annotators)))
-
-
-def reordered(votes: Annotations, order: Integers) -> Annotations:
-    """Return the same votes with annotators numbered in this order."""
-    annotator = np.argsort(order).astype(np.int32)[votes.annotator]
-    cell = np.repeat(np.arange(len(votes.cell_class)), np.diff(votes.cell_ptr))
-    sorted_votes = annotator[np.lexsort((annotator, cell))]
-    return replace(votes, annotator=sorted_votes, annotator_names=votes.annotator_names[order])

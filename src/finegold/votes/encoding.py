@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.kernels.jit import in_threads, ranges
+from finegold.kernels.compiling import in_threads, ranges
 
 MISSING = -1
 TEXT = (pl.String, pl.Categorical, pl.Enum)

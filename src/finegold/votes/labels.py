@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.kernels import sort_votes
+from finegold.kernels.cells import count
 from finegold.votes import encoding
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, match, text_of, to_list
 from finegold.votes.hygiene import Finding, Groups
@@ -208,7 +208,7 @@ class Spellings(NamedTuple):
     def frequency(self) -> dict[str, int]:
         codes, names = self.labels.codes, self.labels.names
         if self.counts is None:
-            counts = sort_votes.count(codes, len(names))
+            counts = count(codes, len(names))
         else:
             counts = np.bincount(codes[codes != MISSING], self.counts, minlength=len(names))
         return {text_of(name): int(n) for name, n in zip(names, counts, strict=True)}

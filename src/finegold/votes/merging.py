@@ -1,7 +1,4 @@
-"""Merge two sets of votes. The arrays are the same as if all votes had been read at once.
-
-Only tasks with new votes are sorted again; the votes of all other tasks are copied.
-"""
+"""Merge two sets of votes. The arrays are the same as if all votes had been read at once."""
 
 from __future__ import annotations
 
@@ -13,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
-from finegold.kernels.sort_votes import copy_tasks
 from finegold.votes import encoding
-from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated, kernel_votes
+from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated
 from finegold.votes.encoding import MISSING, Codes, Names, match, text_of
 
 
@@ -27,85 +23,42 @@ class Joined(NamedTuple):
     new: Codes
 
 
-class Merged(NamedTuple):
-    votes: Annotations
-    tasks: Joined
-    annotators: Joined
-    # tasks that have new votes
-    touched: NDArray[np.int64]
-    # the number of votes that were added, without repeated votes that were left out
-    added: int
-
-
-class Piece(NamedTuple):
-    """Some tasks of some votes, their new positions, and the new codes of the annotators."""
-
-    votes: Annotations
-    tasks: NDArray[np.int64]
-    places: NDArray[np.int64]
-    annotators: Codes
-
-
-def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Merged:
+def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Annotations:
     """Return the votes of both sets. Of repeated votes, those of `old` are the first."""
     tasks, annotators, classes = (
         join_names(getattr(old, name), getattr(new, name))
         for name in ("task_names", "annotator_names", "class_names")
     )
-    old, new = (
-        _with_classes(old, classes.names, classes.old),
-        _with_classes(new, classes.names, classes.new),
-    )
-    has_new = np.zeros(len(tasks.names), np.bool_)
-    has_new[tasks.new] = True
-    # old and new votes of the tasks with new votes are sorted
-    again = np.flatnonzero(has_new[tasks.old])
-    before = stitch([Piece(old, again, np.arange(len(again)), annotators.old)], len(again)).votes()
-    task, annotator, label = new.votes()
+    names = tasks.names, annotators.names, classes.names
+    columns = []
+    for votes, which in ((old, "old"), (new, "new")):
+        task, annotator, label = votes.votes()
+        codes = (getattr(joined, which) for joined in (tasks, annotators, classes))
+        columns.append([code[n] for code, n in zip(codes, (task, annotator, label), strict=True)])
+    # only tasks with new votes can have votes that repeat earlier ones
+    has_new = np.isin(columns[0][0], tasks.new)
+    rest, again = ([column[some] for column in columns[0]] for some in (~has_new, has_new))
+    task, annotator, label = map(np.concatenate, zip(again, columns[1], strict=True))
+    every_task, everybody = np.arange(len(tasks.names)), np.arange(len(annotators.names))
     fresh = Annotations.from_codes(
-        np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),
-        np.concatenate([before[1], annotators.new[annotator]]),
-        np.concatenate([before[2], label]),
-        # the names are codes
-        np.arange(len(tasks.names)),
-        np.arange(len(annotators.names)),
-        old.class_names,
-        repeated=repeated,
+        task, annotator, label, every_task, everybody, classes.names, repeated=repeated
     )
-    touched = np.asarray(fresh.task_names, dtype=np.int64)
-    rest = np.flatnonzero(~has_new[tasks.old])
-    pieces = [
-        Piece(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
-        Piece(
-            fresh,
-            np.arange(fresh.n_tasks),
-            touched,
-            np.asarray(fresh.annotator_names, dtype=np.int32),
-        ),
-    ]
+    task, annotator, label = fresh.votes()
+    task = np.asarray(fresh.task_names, dtype=np.int32)[task]
+    annotator = np.asarray(fresh.annotator_names, dtype=np.int32)[annotator]
+    votes = Annotations.from_codes(
+        np.concatenate([rest[0], task]),
+        np.concatenate([rest[1], annotator]),
+        np.concatenate([rest[2], label]),
+        *names,
+        repeated="all",
+    )
     gold = np.full(len(tasks.names), MISSING, np.int32)
-    gold[tasks.old] = old.gold
-    known = np.flatnonzero(new.gold != MISSING)
-    gold[tasks.new[known]] = new.gold[known]
-    votes = replace(
-        stitch(pieces, len(tasks.names)),
-        gold=gold,
-        task_names=tasks.names,
-        annotator_names=annotators.names,
-        class_names=classes.names,
-        **_what_was_left_out(old, new, tasks.names, annotators.names, fresh.counts.repeated),
-    )
-    if repeated == "first":
-        old_code = np.full(len(tasks.names), MISSING, np.int64)
-        old_code[tasks.old] = np.arange(old.n_tasks)
-        code = old_code[touched]
-        n_before = old.cell_ptr[old.task_ptr[code + 1]] - old.cell_ptr[old.task_ptr[code]]
-        touched = touched[
-            (code == MISSING)
-            | (fresh.votes_per_task != n_before)
-            | (votes.gold[touched] != old.gold[code])
-        ]
-    return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
+    for one, task_of, class_of in ((old, tasks.old, classes.old), (new, tasks.new, classes.new)):
+        known = np.flatnonzero(one.gold != MISSING)
+        gold[task_of[known]] = class_of[one.gold[known]]
+    left_out = _what_was_left_out(old, new, *names[:2], fresh.counts.repeated)
+    return replace(votes, gold=gold, **left_out)
 
 
 def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Annotations:
@@ -190,39 +143,6 @@ def join_names(old: Names, new: Names) -> Joined:
     position = position.copy()
     position[extra] = len(old) + np.arange(len(extra))
     return Joined(names, codes[: len(old)], codes[position])
-
-
-def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
-    """Combine the tasks of all pieces. The caller sets names and gold."""
-    cells, votes = np.zeros(n_tasks, np.int64), np.zeros(n_tasks, np.int64)
-    for piece in pieces:
-        cells[piece.places] = np.diff(piece.votes.task_ptr)[piece.tasks]
-        votes[piece.places] = piece.votes.votes_per_task[piece.tasks]
-    task_ptr, first_vote = (np.concatenate([[0], np.cumsum(lengths)]) for lengths in (cells, votes))
-    cell_ptr = np.full(task_ptr[-1] + 1, first_vote[-1])
-    cell_class = np.empty(task_ptr[-1], pieces[0].votes.cell_class.dtype)
-    annotator = np.empty(first_vote[-1], np.int32)
-    nobody, no_gold, classes = Names([]), np.empty(0, np.int32), pieces[0].votes.class_names
-    made = Annotations(task_ptr, cell_ptr, cell_class, annotator, no_gold, nobody, nobody, classes)
-    for piece in pieces:
-        codes = piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators
-        copy_tasks(
-            kernel_votes(piece.votes),
-            *codes,
-            first_vote.view(np.uint64),
-            kernel_votes(made, 0, n_tasks),
-        )
-    return made
-
-
-def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
-    """Return the votes with other classes, in which the old classes keep their order."""
-    if names is votes.class_names:
-        return votes
-    dtype = np.uint8 if len(names) <= 256 else np.uint16
-    gold = np.append(code, np.int32(MISSING))[votes.gold]
-    cell_class: Any = code.astype(dtype)[votes.cell_class]
-    return replace(votes, cell_class=cell_class, gold=gold, class_names=names)
 
 
 def _what_was_left_out(

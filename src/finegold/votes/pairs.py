@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.sort_votes import count
+from finegold.kernels.cells import count
 from finegold.votes.annotations import Annotations
 
 Integers = NDArray[np.int64]

@@ -11,17 +11,18 @@ from __future__ import annotations
 import logging
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial, update_wrapper
+from contextlib import contextmanager, suppress
+from functools import cache, partial, update_wrapper
 from itertools import pairwise
 from threading import RLock, Timer
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from finegold.errors import InputError
+from finegold.errors import FinegoldWarning, InputError
 
 Given = ParamSpec("Given")
 Job = TypeVar("Job")
@@ -52,28 +53,102 @@ class Kernel(Generic[Given, Returned]):
         update_wrapper(self, function)
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Returned:
-        returned: Returned = (self.compiled or self.compile())(*given, **named)
+        kernel = self.compiled or self.compile()
+        try:
+            returned: Returned = kernel(*given, **named)
+        except RecursionError:
+            # Numba compiles for these arguments, deep in the caller's stack: start with an empty one
+            with ThreadPoolExecutor(1) as pool:
+                returned = pool.submit(kernel, *given, **named).result()
         return returned
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.compile(), name)
-
     def compile(self) -> Any:
-        from finegold.kernels.kept import compiled
-
         with _compiling:
             names: dict[str, Any] = getattr(self.py_func, "__globals__", {})
             for name in self.py_func.__code__.co_names:
                 if isinstance(names.get(name), Kernel):
                     names[name] = names[name].compile()
-            self.compiled = self.compiled or compiled(self.py_func, **self.how)
+            self.compiled = self.compiled or _compiled(self.py_func, **self.how)
             return self.compiled
 
 
 _compiling = RLock()
 
+
+def _compiled(
+    function: Callable[..., Any],
+    *,
+    fastmath: set[str] | None = None,
+    inlined: bool = False,
+    intrinsic: bool = False,
+) -> Any:
+    """Return the function as Numba compiles it. Machine code is kept on disk."""
+    import numba
+    from numba.extending import intrinsic as as_intrinsic
+
+    _listen()
+    if intrinsic:
+        return as_intrinsic(function)
+    if inlined:
+        return numba.njit(inline="always")(function)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(
+        function
+    )
+    # neither the package folder nor the home folder is writable
+    with suppress(RuntimeError):
+        dispatcher.enable_caching()
+        _guard(dispatcher._cache)
+    return dispatcher
+
+
+@cache
+def _listen() -> None:
+    """Tell WATCH of every kernel that is compiled; those loaded from disk are not."""
+    from numba.core import event
+
+    class Compilations(event.Listener):
+        def on_start(self, event: Any) -> None:
+            WATCH.start()
+
+        def on_end(self, event: Any) -> None:
+            WATCH.end()
+
+    event.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]
+
+
+def _guard(kept: Any) -> None:
+    """Compile again if Numba's file is damaged, which ends the program otherwise (its issue 10434)."""
+    load, save = kept.load_overload, kept.save_overload
+
+    def load_or_compile(signature: Any, target: Any) -> Any:
+        try:
+            return load(signature, target)
+        except Exception as error:
+            # a damaged pickle may raise anything
+            _warn(f"the compiled code in {kept.cache_path} is damaged", error, "compiled again")
+            with suppress(OSError):
+                kept.flush()
+            return None
+
+    def save_or_not(signature: Any, code: Any) -> None:
+        try:
+            save(signature, code)
+        except Exception as error:
+            _warn(f"compiled code cannot be stored in {kept.cache_path}", error, "not kept")
+            kept.disable()
+
+    kept.load_overload, kept.save_overload = load_or_compile, save_or_not
+
+
+def _warn(problem: str, error: Exception, consequence: str) -> None:
+    """Warn once per folder and problem, not once per function."""
+    if problem not in _warned:
+        _warned.add(problem)
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        warnings.warn(f"{problem} ({reason}); it is {consequence}", FinegoldWarning, stacklevel=2)
+
+
+_warned: set[str] = set()
 
 # Decorators. Kernels run without the interpreter lock, are kept on disk, and divide as NumPy does.
 kernel = partial(Kernel, fastmath=FAST_SUMS)

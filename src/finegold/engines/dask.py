@@ -1,0 +1,328 @@
+"""Run a fit on the machines of a Dask cluster, or in processes of this machine.
+
+Every pass over the votes is a task per group of blocks, whose inputs are the votes of the group,
+the state that the pass before left, and the parameters. Votes and states stay in the memory of the
+workers; sums are added along the same tree as on one machine, so the bits are the same. If a worker
+is lost, Dask computes what it held again from these inputs.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from operator import itemgetter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.engines.base import (
+    VOTES_PER_BLOCK,
+    Block,
+    Engine,
+    Statistics,
+    add_up,
+    one_blas_thread,
+    split,
+)
+from finegold.errors import FinegoldError, InputError, use
+from finegold.kernels.compiling import thread_count
+from finegold.votes.annotations import Annotations
+
+try:
+    import dask
+    from cloudpickle import dumps, loads
+    from dask.sizeof import sizeof
+    from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin, wait
+except ImportError as error:
+    raise InputError(f"the Dask engine needs {error.name}: pip install 'finegold[dask]'") from None
+
+# seconds until a scheduler must have answered, until a worker must be there, and between two looks
+# whether there are workers
+CONNECT, WORKERS, LOOK = 10.0, 30.0, 1.0
+# of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
+MEMORY_SHARE = 0.7
+# how much more than its share of blocks a thread may get, so that groups are branches of the tree
+UNEVEN = 0.1
+# sums that one task adds; a power of two, so that such tasks are branches of the tree
+SUMS_PER_TASK = 8
+# Workers keep the memory that a sweep frees for the next one. Dask and the C library would give it
+# back, and every sweep would cost thousands of page faults.
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**31)}
+SETTINGS = {
+    # it samples every thread a hundred times a second
+    "distributed.worker.profile.enabled": False,
+    "distributed.nanny.pre-spawn-environ": KEEP_MEMORY,
+    # the votes of a large group are a part of the graph, so that Dask can send them again
+    "distributed.admin.large-graph-warning-threshold": "1 TB",
+}
+
+# the posterior and the state of each block of a group
+States = list[tuple[NDArray[Any], dict[str, NDArray[Any]]]]
+
+
+class DaskEngine(Engine):
+    """Blocks in the memory of Dask workers.
+
+    Args:
+        scheduler: The address of a cluster, or a Dask client; None starts a cluster on this
+            machine, which ends with the engine.
+        threads: The number of processes of that cluster, by default one per core.
+        single: Whether posteriors have 32 bits.
+        fewest_votes: The least number of votes of a block.
+    """
+
+    def __init__(
+        self,
+        scheduler: Any = None,
+        *,
+        threads: int | None = None,
+        single: bool = False,
+        fewest_votes: int = VOTES_PER_BLOCK,
+    ) -> None:
+        self.dtype: Any = np.float32 if single else np.float64
+        self.fewest_votes = fewest_votes
+        self.n_blocks = 0
+        self.votes: list[Future] = []
+        self.states: list[Future] = []
+        self.own: LocalCluster | None = None
+        self.is_borrowed = isinstance(scheduler, Client)
+        if scheduler is None:
+            self.own = _start(thread_count(threads))
+            self.client = Client(self.own, set_as_default=False, direct_to_workers=True)
+            self.client.register_plugin(_Undisturbed())
+        else:
+            self.client = scheduler if self.is_borrowed else _connect(scheduler)
+        try:
+            self._workers()
+        except BaseException:
+            self.close()
+            raise
+
+    def accept(self, method: Any) -> None:
+        if not method.divisible:
+            raise InputError(
+                f"{method.name} cannot run on a Dask cluster: its work or its parameters cannot be"
+                " split by tasks",
+                remedies=[use(engine="local")],
+            )
+
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        n_tasks, n_classes = annotations.n_tasks, annotations.n_classes
+        # workers make the posteriors
+        blocks = split(annotations, np.empty((n_tasks, 0)), self.fewest_votes)
+        workers = self._workers()
+        self._check(workers, annotations)
+        # each group goes to a thread; neighbours are together
+        threads = [address for address, n in sorted(workers.items()) for _ in range(n)]
+        groups = _lists([block.alone() for block in blocks], _group_size(len(blocks), len(threads)))
+        self.n_blocks, self.states = len(blocks), []
+        self.votes = [
+            self.client.submit(
+                _load,
+                group,
+                (n_classes, self.dtype),
+                workers=[threads[number * len(threads) // len(groups)]],
+                allow_other_workers=True,
+                pure=False,
+            )
+            for number, group in enumerate(groups)
+        ]
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        submit = self.client.submit
+        # a task of its own, so that Dask can compute lost states again
+        what = submit(bytes, dumps((step, arguments)), pure=False)
+        states = self.states or [None] * len(self.votes)
+        after = [
+            submit(_run, what, votes, state, pure=False)
+            for votes, state in zip(self.votes, states, strict=True)
+        ]
+        totals = [submit(itemgetter(1), done, pure=False) for done in after]
+        while len(totals) > 1:
+            totals = [submit(_add_up, some, pure=False) for some in _lists(totals, SUMS_PER_TASK)]
+        total: Statistics = self._wait(totals)[0]
+        self.states = after
+        return total
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        arrays = [self.client.submit(_collect, state, name, pure=False) for state in self.states]
+        return np.concatenate(self._wait(arrays))
+
+    def notes(self) -> list[str]:
+        n_workers = len(self._workers())
+        blocks = f"{self.n_blocks:,} block{'' if self.n_blocks == 1 else 's'}"
+        return [f"Dask: {blocks} on {n_workers:,} worker{'' if n_workers == 1 else 's'}"]
+
+    def close(self) -> None:
+        self.votes, self.states = [], []
+        if not self.is_borrowed:
+            self.client.close()
+        if self.own is not None:
+            self.own.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _workers(self) -> dict[str, int]:
+        """Return the number of threads of each worker; wait if there is none."""
+        end = time.monotonic() + WORKERS
+        try:
+            while not (workers := self.client.nthreads()) and time.monotonic() < end:
+                time.sleep(0.1)
+        except (OSError, ValueError) as error:
+            # TimeoutError is an OSError
+            raise InputError(
+                f"the Dask scheduler went away ({error}); nothing was written, start again"
+            ) from error
+        if not workers:
+            raise InputError(
+                f"the Dask scheduler has no workers, and none came within {WORKERS:.0f} s; "
+                "start some (dask worker ADDRESS), and see in their logs why others ended"
+            )
+        return dict(workers)
+
+    def _wait(self, futures: Sequence[Future]) -> list[Any]:
+        """Return what the futures hold, or raise the error of a step."""
+        try:
+            while any(future.status == "pending" for future in futures):
+                try:
+                    with self.client.as_current():
+                        wait(futures, timeout=LOOK)
+                except TimeoutError:
+                    self._workers()
+            found: list[Any] = self.client.gather(list(futures))
+        except KilledWorker as error:
+            raise FinegoldError(
+                "one job ended several Dask workers, perhaps because they ran out of memory; give"
+                " them more, take more workers, or see in their logs why they ended. Nothing was"
+                " written"
+            ) from error
+        except MemoryError as error:
+            raise FinegoldError(
+                "a Dask worker ran out of memory; give them more, or take more workers"
+            ) from error
+        return found
+
+    def _check(self, workers: Mapping[str, int], votes: Annotations) -> None:
+        """Refuse workers without this version of Finegold, and votes that they cannot hold."""
+        own = version("finegold")
+        for address, other in self.client.run(version, "finegold", on_error="return").items():
+            if other != own:
+                raise InputError(
+                    f"the Dask worker {address} has Finegold {other}, but this is {own}; install"
+                    " the same version on all machines"
+                )
+        # A vote takes 4 bytes, a cell 10, a task 12. A pass reads the posteriors of the last one
+        # while it writes its own.
+        of_task = 12 + 2 * votes.n_classes * np.dtype(self.dtype).itemsize
+        n_bytes = 4 * votes.n_votes + 10 * len(votes.cell_class) + votes.n_tasks * of_task
+        share, infos = n_bytes / len(workers), self.client.scheduler_info(n_workers=-1)["workers"]
+        limits = [info["memory_limit"] for info in infos.values() if info.get("memory_limit")]
+        if limits and share > MEMORY_SHARE * min(limits):
+            raise InputError(
+                f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and"
+                f" posteriors, but the smallest has {min(limits) / 2**30:.1f} GiB; take more"
+                " workers, or give them more memory"
+            )
+
+
+class _Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
+    """Make workers ignore Ctrl-C, which reaches all processes of a terminal: the engine ends them."""
+
+    def setup(self, worker: Any) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@sizeof.register(Block)  # type: ignore[untyped-decorator]
+def _bytes_of(block: Block) -> int:
+    """Dask leaves a task where its largest inputs are."""
+    return sum(array.nbytes for array in (*block.votes, block.gold, block.posterior))
+
+
+def _load(blocks: list[Block], posterior: tuple[int, Any]) -> list[Block]:
+    n_classes, dtype = posterior
+    for block in blocks:
+        block.posterior = np.zeros((block.n_tasks, n_classes), dtype)
+    return blocks
+
+
+def _run(what: bytes, blocks: list[Block], states: tuple[States, Any] | None) -> tuple[States, Any]:
+    """Run a step on copies of the blocks; return their states and the sum."""
+    step, arguments = loads(what)
+    after: States = []
+
+    def parts() -> Any:
+        for number, held in enumerate(blocks):
+            posterior, state = states[0][number] if states else (held.posterior, {})
+            block = copy.copy(held)
+            block.posterior = posterior.copy()
+            block.state = {name: values.copy() for name, values in state.items()}
+            part = step(block, *arguments)
+            after.append((block.posterior, block.state))
+            yield part
+
+    with one_blas_thread():
+        return after, add_up(parts())
+
+
+def _add_up(parts: list[Any]) -> Any:
+    return add_up(parts)
+
+
+def _collect(states: tuple[States, Any], name: str) -> NDArray[Any]:
+    return np.concatenate([p if name == "posterior" else own[name] for p, own in states[0]])
+
+
+def _lists(values: Sequence[Any], size: int) -> list[list[Any]]:
+    return [list(values[first : first + size]) for first in range(0, len(values), size)]
+
+
+def _group_size(n_blocks: int, n_threads: int) -> int:
+    """Return the number of blocks of a group: a power of two, a branch of the tree of sums."""
+    even = math.ceil(n_blocks / n_threads)
+    sizes = [1 << level for level in range(n_blocks.bit_length())]
+    return max(
+        size
+        for size in sizes
+        if math.ceil(math.ceil(n_blocks / size) / n_threads) * size <= (1 + UNEVEN) * even
+    )
+
+
+def _connect(address: str) -> Client:
+    try:
+        return Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {address} within {CONNECT:.0f} s; check the address"
+            " (tcp://HOST:8786 as `dask scheduler` prints it), and that this machine may reach it"
+        ) from error
+
+
+def _start(n_workers: int) -> LocalCluster:
+    """Start a process per core with one thread each: threads of one process would wait for the
+    interpreter.
+    """
+    try:
+        with dask.config.set(SETTINGS):
+            return LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                # any free port: another process may use the usual one
+                dashboard_address=":0",
+                # Dask handles lost workers
+                silence_logs=logging.CRITICAL,
+            )
+    except (OSError, RuntimeError) as error:
+        raise FinegoldError(
+            f"no Dask cluster could be started here ({error}); in a script of yours, put the call"
+            ' below if __name__ == "__main__":, because new processes import the script'
+        ) from error
