@@ -1,28 +1,18 @@
-"""Makes what follows from the classes in src/finegold/methods: python tools/make_methods.py
-
-docs/reference/methods.md, from the docstrings and docs/reference/equations; the registry,
-src/finegold/methods/lookup.py; the keywords of `aggregate`, src/finegold/api/settings.py; the public names for type
-checkers, src/finegold/__init__.pyi.
+"""Makes docs/reference/methods.md from the docstrings of the methods and docs/reference/equations:
+python tools/make_methods.py
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
-import os
 import re
 import sys
-from dataclasses import fields
 from pathlib import Path
 
-import finegold
 from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, Method, method_class
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "finegold"
 EQUATIONS = ROOT / "docs" / "reference" / "equations"
-NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unparse writes it
-GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Args|Examples):\n")
 PARAMETER = re.compile(r"(?m)^    (\w+)(?: \(.*?\))?: (.*\n(?:        .*\n)*)")
 CITATION = re.compile(
@@ -68,25 +58,6 @@ All methods learn from gold truths, except: GOLDLESS. The bound that these maxim
 | method | class | in one line |
 |---|---|---|
 """
-SETTINGS_HEAD = '''"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`.
-
-Written by `python tools/make_methods.py` from the classes of the methods.
-"""
-
-from __future__ import annotations
-
-from typing import Literal, TypedDict
-
-from numpy.typing import ArrayLike
-
-
-class Settings(TypedDict, total=False):
-    """The settings of all methods. The class of a method documents its settings."""
-
-'''
-STUB_HEAD = '''"""The public names of Finegold, for type checkers: written by `python tools/make_methods.py`."""
-
-'''
 FOOT = "\nThis page is made from the docstrings by `python tools/make_methods.py`.\n"
 
 
@@ -140,96 +111,5 @@ def _settings(made: type[Method], text: str) -> str:
     )
 
 
-def registry() -> str:
-    """The registry with every class in src/finegold/methods that has a name; a new one comes last."""
-    homes: dict[str, str] = {}
-    for path in sorted((SOURCE / "methods").glob("*.py")):
-        for made in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(made, ast.ClassDef) and (name := NAMED.search(ast.unparse(made))):
-                homes[name[1]] = f"finegold.methods.{path.stem}:{made.name}"
-    ordered = [
-        *(name for name in REGISTRY if name in homes),
-        *(name for name in homes if name not in REGISTRY),
-    ]
-    lines = "".join(f'    "{name}": "{homes[name]}",\n' for name in ordered)
-    return GENERATED.sub(
-        f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "lookup.py").read_text("utf-8")
-    )
-
-
-def settings() -> str:
-    """The settings of all methods, with the methods that have them."""
-    owners: dict[str, list[str]] = {}
-    types: dict[str, list[str]] = {}
-    for method in REGISTRY:
-        for setting in fields(method_class(method)):
-            if setting.init:
-                owners.setdefault(setting.name, []).append(method)
-                known = types.setdefault(setting.name, [])
-                known += [
-                    part
-                    for part in str(setting.type).replace("'", '"').split(" | ")
-                    if part not in known
-                ]
-    lines, last = [], ""
-    for name, methods in owners.items():
-        about = ", ".join(methods) if len(methods) < len(REGISTRY) else ""
-        lines += [f"    # {about}"] if about not in ("", last) else []
-        parts = sorted(types[name], key=lambda part: (part == "None", part))  # None is the last
-        lines.append(f"    {name}: {' | '.join(parts)}")
-        last = about
-    return SETTINGS_HEAD + "\n".join(lines) + "\n"
-
-
-def stub() -> str:
-    """The public names, and a class of each method with `fit` and the rest of `Estimator`."""
-    homes = {
-        made: home
-        for home in REGISTRY.values()
-        if (made := home.partition(":")[2]) not in finegold._HOME
-    }
-    modules = sorted(home.partition(":")[0].rpartition(".")[2] for home in homes.values())
-    lines = [f"from finegold import {name} as {name}" for name in finegold._MODULES]
-    imports = {(home, name, f"{name} as {name}") for name, home in finegold._HOME.items()}
-    imports |= {("finegold.api.estimators", "Estimator", "Estimator")}
-    imports |= {("finegold.methods", name, name) for name in modules}
-    groups: dict[tuple[str, bool], list[str]] = {}
-    for home, _, what in sorted(
-        imports, key=lambda one: (one[0], not one[1].isupper(), one[1][0].islower(), one[1])
-    ):
-        groups.setdefault((home, " as " in what), []).append(what)
-    for (home, is_public), names in groups.items():
-        line = f"from {home} import {', '.join(names)}"
-        if is_public:
-            lines += [f"from {home} import {name}" for name in names]
-        else:  # as ruff formats it
-            lines += (
-                [line]
-                if len(line) <= 120
-                else [f"from {home} import (", *(f"    {name}," for name in names), ")"]
-            )
-    lines += ["", "__version__: str", ""]
-    for made, home in sorted(homes.items()):
-        lines.append(
-            f"class {made}(Estimator, {home.partition(':')[0].rpartition('.')[2]}.{made}): ..."
-        )
-    lines += ["", "__all__: list[str]"]
-    return STUB_HEAD + "\n".join(lines) + "\n"
-
-
-MADE = {
-    ROOT / "docs" / "reference" / "methods.md": page,
-    SOURCE / "methods" / "lookup.py": registry,
-    SOURCE / "api" / "settings.py": settings,
-    SOURCE / "__init__.pyi": stub,
-}
-
 if __name__ == "__main__":
-    path = SOURCE / "methods" / "lookup.py"
-    if (text := registry()) != path.read_text("utf-8"):
-        path.write_text(text, "utf-8")
-        os.execv(
-            sys.executable, [sys.executable, *sys.argv]
-        )  # all others begin with the new registry
-    for path, make in MADE.items():
-        path.write_text(make(), "utf-8")
+    (ROOT / "docs" / "reference" / "methods.md").write_text(page(), encoding="utf-8")

@@ -1,11 +1,23 @@
-"""The public names of Finegold, for type checkers: written by `python tools/make_methods.py`."""
+"""The public names of Finegold: the one list of them, for type checkers and for `__init__.py`."""
 
 from finegold import checks as checks
 from finegold import judges as judges
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes
 from finegold.api.certify import certify as certify
-from finegold.api.estimators import Estimator
+from finegold.api.estimators import BWA as BWA
+from finegold.api.estimators import CATD as CATD
+from finegold.api.estimators import CBCC as CBCC
+from finegold.api.estimators import DS as DS
+from finegold.api.estimators import EBCC as EBCC
+from finegold.api.estimators import FGBCC as FGBCC
+from finegold.api.estimators import GLAD as GLAD
+from finegold.api.estimators import HDS as HDS
+from finegold.api.estimators import IBCC as IBCC
+from finegold.api.estimators import PTBCC as PTBCC
+from finegold.api.estimators import AnchoredVote as AnchoredVote
+from finegold.api.estimators import MajorityVote as MajorityVote
+from finegold.api.estimators import TiReMGE as TiReMGE
 from finegold.api.evaluate import agreement as agreement
 from finegold.api.evaluate import audit as audit
 from finegold.api.evaluate import compare as compare
@@ -23,40 +35,10 @@ from finegold.io.read import read as read
 from finegold.io.read import read_each as read_each
 from finegold.io.writeback import write_back as write_back
 from finegold.io.writers import write_votes as write_votes
-from finegold.methods import (
-    anchored,
-    bwa,
-    catd,
-    cbcc,
-    ds,
-    ebcc,
-    fgbcc,
-    glad,
-    hds,
-    ibcc,
-    mv,
-    ptbcc,
-    tiremge,
-)
 from finegold.methods.base import Method as Method
 from finegold.methods.lookup import register as register
 from finegold.votes.annotations import Annotations as Annotations
 from finegold.votes.simulation import simulate as simulate
 
 __version__: str
-
-class AnchoredVote(Estimator, anchored.AnchoredVote): ...
-class BWA(Estimator, bwa.BWA): ...
-class CATD(Estimator, catd.CATD): ...
-class CBCC(Estimator, cbcc.CBCC): ...
-class DS(Estimator, ds.DS): ...
-class EBCC(Estimator, ebcc.EBCC): ...
-class FGBCC(Estimator, fgbcc.FGBCC): ...
-class GLAD(Estimator, glad.GLAD): ...
-class HDS(Estimator, hds.HDS): ...
-class IBCC(Estimator, ibcc.IBCC): ...
-class MajorityVote(Estimator, mv.MajorityVote): ...
-class PTBCC(Estimator, ptbcc.PTBCC): ...
-class TiReMGE(Estimator, tiremge.TiReMGE): ...
-
 __all__: list[str]

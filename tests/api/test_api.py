@@ -70,7 +70,7 @@ def test_the_estimator_style_of_the_field_works_with_pandas():
     votes = pd.DataFrame(VOTES)
     labels = finegold.MajorityVote().fit_predict(votes)
     assert labels.to_dict() == {"t1": "cat", "t2": "dog"}
-    assert labels.name == "agg_label"
+    assert labels.name == "label"
     assert labels.index.name == "task"
     model = finegold.PTBCC(n_prototypes=2).fit(votes)
     assert isinstance(model, finegold.PTBCC)

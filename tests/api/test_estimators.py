@@ -1,16 +1,11 @@
 """Estimators as scikit-learn users expect them."""
 
-import re
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import finegold
 from finegold import InputError, NotFittedError
-from finegold.methods import mv
 from finegold.methods.lookup import REGISTRY
 
 VOTES = pd.DataFrame(
@@ -74,21 +69,21 @@ def test_a_change_of_settings_keeps_what_was_fitted():
     assert model.set_params(seed=3).result_ is result
 
 
-def test_votes_may_be_called_x_or_data_and_truths_y_or_gold():
-    labels = finegold.PTBCC().fit(VOTES).labels_
-    for model in (
-        finegold.PTBCC().fit(X=VOTES),
-        finegold.PTBCC().fit(data=VOTES),
-        finegold.PTBCC().fit(VOTES, None),
-    ):
-        pd.testing.assert_series_equal(model.labels_, labels)
-    truths = {"t1": "dog"}
-    for model in (finegold.PTBCC().fit(VOTES, truths), finegold.PTBCC().fit(VOTES, gold=truths)):
-        assert model.labels_.to_dict() == {"t1": "dog", "t2": "dog"}
-    with pytest.raises(InputError, match="X and data mean the same"):
-        finegold.PTBCC().fit(VOTES, data=VOTES)
-    with pytest.raises(InputError, match="y and gold mean the same"):
-        finegold.PTBCC().fit(VOTES, truths, gold=truths)
+def test_truths_may_be_called_y():
+    assert finegold.PTBCC().fit(VOTES, {"t1": "dog"}).labels_.to_dict() == {
+        "t1": "dog",
+        "t2": "dog",
+    }
+
+
+def test_further_votes_are_predicted_and_scored_together_with_those_of_the_fit():
+    model = finegold.DS().fit(VOTES[:3])
+    assert model.predict(VOTES[3:]).to_dict() == {"t2": "dog"}
+    shown = model.predict_proba(VOTES[3:])
+    assert (shown.index.tolist(), shown.columns.tolist()) == (["t2"], ["cat", "dog"])
+    assert model.labels_.to_dict() == {"t1": "cat"}
+    assert model.score(VOTES[3:], {"t1": "cat", "t2": "cat"}) == 0.5
+    assert model.score(None, {"t1": "cat"}) == 1.0
 
 
 def test_partial_fit_takes_truths_too():
@@ -105,71 +100,6 @@ def test_labels_before_the_fit_are_refused_in_one_sentence(name, attribute):
     ):
         getattr(model, attribute)
     assert not hasattr(model, attribute)  # as scikit-learn has it
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_dir_shows_what_users_need(name):
-    model = getattr(finegold, name)()
-    shown = set(dir(model))
-    assert shown == set(dir(type(model)))
-    assert {
-        "fit",
-        "fit_predict",
-        "partial_fit",
-        "labels_",
-        "probas_",
-        "result_",
-        "get_params",
-        "seed",
-    } <= shown
-    assert (
-        not {
-            "sweep",
-            "start",
-            "begin",
-            "expect",
-            "knowledge",
-            "keeps",
-            "limits",
-            "earlier",
-            "_result",
-        }
-        & shown
-    )
-    hidden = {one for one in shown if one.startswith("_")} - set(dir(object))
-    assert not hidden
-
-
-def test_help_shows_settings_and_results_but_no_steps_of_the_fit():
-    import pydoc
-
-    page = pydoc.plain(pydoc.render_doc(finegold.PTBCC))
-    assert "n_prototypes : int, default 2" in page
-    assert re.search(r"\bfit\([\s|]*self,[\s|]*X", page)  # Python 3.13 writes a line per argument
-    assert "sweep(" not in page
-
-
-def test_a_method_that_was_registered_later_is_an_estimator(monkeypatch):
-    monkeypatch.setitem(REGISTRY, "late", f"{__name__}:Late")
-    try:
-        assert issubclass(finegold.Late, Late)
-        assert finegold.Late(seed=3).fit(VOTES).labels_.to_dict() == {"t1": "cat", "t2": "dog"}
-        assert repr(finegold.Late(seed=3)) == "Late(seed=3)"
-        assert "Late" in dir(finegold)
-    finally:
-        vars(finegold).pop("Late", None)
-
-
-def test_a_class_does_not_load_the_optimisers_of_another_method():
-    code = "import finegold, sys; finegold.PTBCC(); print('scipy.optimize' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-class Late(mv.MajorityVote):
-    """A method from outside."""
-
-    name = "late"
 
 
 @pytest.mark.parametrize("name", CLASSES)

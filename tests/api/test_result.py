@@ -90,12 +90,10 @@ def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
 
 
 def test_a_pandas_user_gets_pandas_back():
-    frame = pd.DataFrame(
-        {"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": pd.Categorical(["x", "y", "x"])}
-    )
+    frame = pd.DataFrame({"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": ["x", "y", "x"]})
     result = finegold.aggregate(frame)
     assert isinstance(result.labels(), pd.DataFrame)
-    assert result.labels()["label"].dtype == "category"
+    assert result.labels()["label"].dtype == frame["label"].dtype
     assert result.annotators()["worker"].tolist() == [1, 2]
 
 

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 import finegold
 from finegold.cli.app import PANELS, app, every_command
 from finegold.methods.lookup import REGISTRY, method_class
-from finegold.report import KINDS
 from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 
 COMMANDS = list(every_command())
@@ -82,11 +81,9 @@ def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None
         ("aggregate votes.csv --method an", {"anchored"}),
         ("aggregate votes.csv --method p", {"ptbcc"}),
         ("evaluate votes.csv --methods mv,d", {"mv,ds"}),
-        ("plot model.finegold confu", {kind for kind in KINDS if kind.startswith("confu")}),
-        ("plot model.finegold ", set(KINDS)),
     ],
 )
-def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
+def test_methods_are_completed(words: str, found: set[str]) -> None:
     line = f"finegold {words}"  # ask as bash does: with the words, and the number of the word to complete
     asked = {
         "_FINEGOLD_COMPLETE": "bash_complete",
@@ -100,7 +97,6 @@ def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [
-        ("plot v.csv rankin -o x.svg", "ranking"),
         ("aggregate v.csv --method ptbc", "ptbcc"),
         ("next v.csv --method zz", ""),
     ],

@@ -111,10 +111,10 @@ def test_the_reference_shows_what_is_public(site: Path) -> None:
     methods = (site / "reference" / "methods.html").read_text("utf-8")  # the classes of the methods
     shown = [
         name
-        for name in finegold._HOME
+        for name in finegold.__all__
         if f"finegold.{name}" in ids or f"</code>: {name}" in methods
     ]
-    assert shown == list(finegold._HOME)
+    assert shown == finegold.__all__
     assert "finegold.Result.labels" in ids
 
 

@@ -1,39 +1,46 @@
-"""Estimators: every method as a class of `finegold` with `fit`, `labels_`, `probas_`, `get_params`
-and `set_params`.
+"""Estimators: every method as a class of `finegold` with `fit`, `predict`, `score` and the like.
 
-The estimator of a method is made from the method's own class, whose settings and docstring it has.
+The estimator of a method is a subclass of the method's own class, whose settings it has.
 """
 
 from __future__ import annotations
 
-from abc import ABCMeta
-from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
+from finegold.api.aggregate import aggregate
+from finegold.api.evaluate import figures_of
 from finegold.api.result import Result
-from finegold.errors import InputError, NotFittedError
-from finegold.methods.base import Method
-from finegold.methods.lookup import method_class, no_setting
-from finegold.votes.encoding import Names, to_list
+from finegold.errors import NotFittedError
+from finegold.methods import (
+    anchored,
+    bwa,
+    catd,
+    cbcc,
+    ds,
+    ebcc,
+    fgbcc,
+    glad,
+    hds,
+    ibcc,
+    mv,
+    ptbcc,
+    tiremge,
+)
+from finegold.methods.lookup import no_setting
+from finegold.votes.encoding import match, to_list
 from finegold.votes.frames import make_frame
 
-
-class Listed(ABCMeta):
-    """Metaclass that limits `dir()` and `help()` to what users need, without the steps of the fit."""
-
-    def __dir__(cls) -> list[str]:
-        ours = {name for base in cls.__mro__ if issubclass(base, Estimator) for name in vars(base)}
-        settings = (*cls.defaults(), "name") if issubclass(cls, Method) else ()
-        public = {name for name in ours - set(dir(Method)) if not name.startswith("_")}
-        return sorted({*dir(object), *public, *settings})
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-class Estimator(metaclass=Listed):
-    """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
+class Estimator:
+    """Adds `fit`, `predict`, `predict_proba`, `score` and the like to a method.
 
     Its parameters are the settings of the method. It works with functions of scikit-learn such as
-    `clone` and `check_is_fitted`.
+    `clone`, `check_is_fitted` and `GridSearchCV`.
 
     Examples:
         >>> import finegold
@@ -47,86 +54,129 @@ class Estimator(metaclass=Listed):
 
     _result: Result | None = None
 
-    # attributes of the Method that the class is combined with
+    # attributes of the method that the class is combined with
     if TYPE_CHECKING:
         name: str
-        settings: dict[str, Any]
+        _given: dict[str, Any]
 
-    def fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
+        @classmethod
+        def defaults(cls) -> dict[str, Any]: ...
+    else:
+
+        def __new__(cls, **settings: Any) -> Self:
+            made = super().__new__(cls)
+            made._given = settings
+            return made
+
+    def fit(self, X: Any, y: Any = None, **keywords: Any) -> Self:
         """Fit to votes.
 
         Args:
             X (path, data frame or Annotations): The votes, one per row; columns such as task,
-                worker and label are recognised. `data` is crowd-kit's name.
-            data (path, data frame or Annotations): The same, under crowd-kit's name.
+                worker and label are recognised.
             y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of
                 `finegold.aggregate`.
-            **reading: Other keywords of `finegold.aggregate`, such as `threads`, `gold` or
-                `repeated`.
+            **keywords: Other keywords of `finegold.aggregate`, such as `threads` or `repeated`.
 
         Returns:
             Estimator: This object, with `labels_`, `probas_` and `result_`.
 
         Raises:
-            InputError: If the votes cannot be read, or if they or the truths are given twice.
+            InputError: If the votes cannot be read.
         """
-        from finegold.api.aggregate import aggregate
-
-        votes, known = (
-            one_of("X", X, "data", data),
-            one_of("y", y, "gold", reading.pop("gold", None)),
-        )
-        self._result = aggregate(votes, self, gold=known, **reading)  # type: ignore[arg-type]  # is also a Method
+        self._result = aggregate(X, self, gold=y, **keywords)  # type: ignore[arg-type]  # is also a Method
         return self
 
-    def partial_fit(
-        self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any
-    ) -> Self:
+    def partial_fit(self, X: Any = None, y: Any = None, **keywords: Any) -> Self:
         """Add votes to those of earlier fits, as `Result.update` does. The first call fits the
         votes.
 
         Args:
             X (path, data frame or Annotations): The new votes.
-            data (path, data frame or Annotations): The same, under crowd-kit's name.
             y (path, data frame or mapping): New known truths, the same as `gold` of
                 `Result.update`.
-            **reading: Other keywords of `Result.update`.
+            **keywords: Other keywords of `Result.update`.
 
         Returns:
             Estimator: This object.
         """
         if self._result is None:
-            return self.fit(X, y, data=data, **reading)
-        votes, known = (
-            one_of("X", X, "data", data),
-            one_of("y", y, "gold", reading.pop("gold", None)),
-        )
-        self._result = self._result.update(votes, gold=known, **reading)
+            return self.fit(X, y, **keywords)
+        self._result = self._result.update(X, gold=y, **keywords)
         return self
 
-    def fit_predict(self, *votes: Any, **reading: Any) -> Any:
+    def fit_predict(self, X: Any, y: Any = None, **keywords: Any) -> Any:
         """Fit to votes and return the label of every task.
 
         Args:
-            *votes (object): The arguments of `fit`.
-            **reading (object): The same.
+            X (path, data frame or Annotations): The votes, as for `fit`.
+            y (path, data frame or mapping): Known truths of some tasks.
+            **keywords: The same as for `fit`.
 
         Returns:
             Series or DataFrame: As `labels_`.
         """
-        return self.fit(*votes, **reading).labels_
+        return self.fit(X, y, **keywords).labels_
 
-    def fit_predict_proba(self, *votes: Any, **reading: Any) -> Any:
+    def fit_predict_proba(self, X: Any, y: Any = None, **keywords: Any) -> Any:
         """Fit to votes and return the probability of every class for every task.
 
         Args:
-            *votes (object): The arguments of `fit`.
-            **reading (object): The same.
+            X (path, data frame or Annotations): The votes, as for `fit`.
+            y (path, data frame or mapping): Known truths of some tasks.
+            **keywords: The same as for `fit`.
 
         Returns:
             DataFrame: As `probas_`.
         """
-        return self.fit(*votes, **reading).probas_
+        return self.fit(X, y, **keywords).probas_
+
+    def predict(self, X: Any = None, **keywords: Any) -> Any:
+        """Return the labels of the tasks of further votes, by all votes together.
+
+        Args:
+            X (path, data frame or Annotations): Further votes. By default, `labels_` are returned.
+            **keywords: How to read the votes, as in `finegold.read`.
+
+        Returns:
+            Series or DataFrame: The label of every task of `X`.
+        """
+        return _labels(*self._with(X, keywords))
+
+    def predict_proba(self, X: Any = None, **keywords: Any) -> Any:
+        """Return the probabilities of the tasks of further votes, by all votes together.
+
+        Args:
+            X (path, data frame or Annotations): Further votes. By default, `probas_` are returned.
+            **keywords: How to read the votes, as in `finegold.read`.
+
+        Returns:
+            DataFrame: One row per task of `X` and one column per class.
+        """
+        return _probabilities(*self._with(X, keywords))
+
+    def score(self, X: Any, y: Any, **keywords: Any) -> float:
+        """Return the share of right labels among tasks with known truths.
+
+        Args:
+            X (path, data frame or Annotations): Further votes, or None for those of the fit.
+            y (path, data frame or mapping): Known truths of some tasks.
+            **keywords: How to read the votes, as in `finegold.read`.
+
+        Returns:
+            The accuracy of `predict(X)`.
+        """
+        return float(figures_of(self._with(X, keywords)[0], y)["accuracy"])
+
+    def _with(self, X: Any, keywords: dict[str, Any]) -> tuple[Result, NDArray[np.int64]]:
+        """Return the result with further votes, and the positions of their tasks."""
+        if X is None:
+            return self.result_, np.arange(len(self.result_.task_names))
+        from finegold.io.read import read
+
+        votes = read(X, **keywords)
+        result = self.result_.update(votes)
+        return result, match(votes.task_names, result.task_names).astype(np.int64)
 
     @property
     def result_(self) -> Result:
@@ -142,17 +192,14 @@ class Estimator(metaclass=Listed):
         """The label of every task: a series indexed by task (pandas), otherwise a frame of task and
         label.
         """
-        return as_series("task", self.result_.task_names, "agg_label", self.result_.label)
+        return self.predict()
 
     @property
     def probas_(self) -> Any:
         """The probability of every class for every task: a frame with one row per task and one
         column per class.
         """
-        columns = self.result_.posterior.T.copy()
-        return as_table(
-            {"task": self.result_.task_names}, self.result_.class_names, columns, "label"
-        )
+        return self.predict_proba()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name.
@@ -163,7 +210,7 @@ class Estimator(metaclass=Listed):
         Returns:
             All settings, including those that have their default.
         """
-        return dict(self.settings)
+        return self.defaults() | self._given
 
     def set_params(self, **params: Any) -> Self:
         """Change settings. The result of the last fit is kept until the next fit.
@@ -177,34 +224,19 @@ class Estimator(metaclass=Listed):
         Raises:
             InputError: If there is no such setting, or if it cannot have this value.
         """
-        if unknown := sorted(set(params) - set(self.get_params())):
+        if unknown := sorted(set(params) - set(self.defaults())):
             raise no_setting(self.name, unknown[0])
-        vars(self).update(vars(type(self)(**{**self._own_settings(), **params})))
+        vars(self).update(vars(type(self)(**self._given | params)))
         return self
 
-    def _own_settings(self) -> dict[str, Any]:
-        """Return the settings that differ from their defaults, which may depend on the other
-        settings.
-        """
-        params, changed = self.get_params(), {}
-        for name, value in params.items():
-            try:
-                default = type(self)(
-                    **{other: params[other] for other in params if other != name}
-                ).get_params()[name]
-            except InputError:
-                # another setting requires it
-                default = None
-            is_plain = isinstance(value, bool | int | float | str)
-            if not (value is default or (is_plain and value == default)):
-                changed[name] = value
-        return changed
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._own_settings().items())})"
-
-    def __dir__(self) -> list[str]:
-        return dir(type(self))
+        defaults = self.defaults()
+        given = [
+            f"{name}={value!r}"
+            for name, value in self._given.items()
+            if value is not defaults[name] and repr(value) != repr(defaults[name])
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._result is not None
@@ -215,41 +247,71 @@ class Estimator(metaclass=Listed):
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
 
-def one_of(name: str, value: Any, other_name: str, other: Any) -> Any:
-    """Return the value of an argument that has two names."""
-    if value is not None and other is not None:
-        raise InputError(f"{name} and {other_name} mean the same; give one of them")
-    return other if value is None else value
+class AnchoredVote(Estimator, anchored.AnchoredVote):
+    __doc__ = anchored.AnchoredVote.__doc__
 
 
-def as_series(index_name: str, index: Names, name: str, values: Any) -> Any:
-    """Return an indexed series (pandas), otherwise a frame of two columns."""
-    frame = make_frame({index_name: index, name: values}, index)
-    return frame.set_index(index_name)[name] if hasattr(frame, "set_index") else frame
+class BWA(Estimator, bwa.BWA):
+    __doc__ = bwa.BWA.__doc__
 
 
-def as_table(
-    index: dict[str, Names], names: Names, columns: Iterable[Any], columns_name: str | None = None
-) -> Any:
-    """Return a frame with these columns, indexed by the first ones (pandas), otherwise with them as
-    columns.
-    """
-    plain = to_list(names)
-    named = {str(name): values for name, values in zip(plain, columns, strict=True)}
-    frame = make_frame({**index, **named}, next(iter(index.values())))
+class CATD(Estimator, catd.CATD):
+    __doc__ = catd.CATD.__doc__
+
+
+class CBCC(Estimator, cbcc.CBCC):
+    __doc__ = cbcc.CBCC.__doc__
+
+
+class DS(Estimator, ds.DS):
+    __doc__ = ds.DS.__doc__
+
+
+class EBCC(Estimator, ebcc.EBCC):
+    __doc__ = ebcc.EBCC.__doc__
+
+
+class FGBCC(Estimator, fgbcc.FGBCC):
+    __doc__ = fgbcc.FGBCC.__doc__
+
+
+class GLAD(Estimator, glad.GLAD):
+    __doc__ = glad.GLAD.__doc__
+
+
+class HDS(Estimator, hds.HDS):
+    __doc__ = hds.HDS.__doc__
+
+
+class IBCC(Estimator, ibcc.IBCC):
+    __doc__ = ibcc.IBCC.__doc__
+
+
+class MajorityVote(Estimator, mv.MajorityVote):
+    __doc__ = mv.MajorityVote.__doc__
+
+
+class PTBCC(Estimator, ptbcc.PTBCC):
+    __doc__ = ptbcc.PTBCC.__doc__
+
+
+class TiReMGE(Estimator, tiremge.TiReMGE):
+    __doc__ = tiremge.TiReMGE.__doc__
+
+
+def _labels(result: Result, tasks: NDArray[np.int64]) -> Any:
+    frame = make_frame(
+        {"task": result.task_names[tasks], "label": result.label[tasks]}, result.task_names
+    )
+    return frame.set_index("task")["label"] if hasattr(frame, "set_index") else frame
+
+
+def _probabilities(result: Result, tasks: NDArray[np.int64]) -> Any:
+    names = to_list(result.class_names)
+    columns = zip(map(str, names), result.posterior[tasks].T.copy(), strict=True)
+    frame = make_frame({"task": result.task_names[tasks], **dict(columns)}, result.task_names)
     if not hasattr(frame, "set_index"):
         return frame
-    frame = frame.set_index(list(index) if len(index) > 1 else next(iter(index)))
-    frame.columns = type(frame.columns)(plain, name=columns_name)
+    frame = frame.set_index("task")
+    frame.columns = type(frame.columns)(names, name="label")
     return frame
-
-
-@cache
-def estimator(name: str) -> type[Any]:
-    """Return the estimator class of a method: `finegold.PTBCC` is the method "ptbcc" with `fit` and
-    its results.
-    """
-    chosen = method_class(name)
-    return Listed(
-        chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"}
-    )
