@@ -20,9 +20,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.votes.encoding import MISSING, Coded, encode, encode_ids, text_of, to_list
+from finegold.votes.encoding import (
+    MISSING,
+    Codes,
+    Names,
+    as_text,
+    encode,
+    encode_ids,
+    renumber,
+    text_of,
+)
 from finegold.votes.hygiene import Finding
-from finegold.votes.labels import drop_missing
+from finegold.votes.labels import drop_missing, listed, shortest_number
 
 if TYPE_CHECKING:
     from finegold.io.tables import Table
@@ -236,6 +245,62 @@ def _naming(columns: dict[Role, str], text: str = "") -> Remedy:
     )
 
 
+# What the values of a column look like
+
+# of labels on average; longer ones are texts
+TEXT_LENGTH = 50
+
+
+class Column(NamedTuple):
+    """The values of a column as text, without those that mean "no vote"."""
+
+    name: Any
+    codes: Codes
+    # that occur, in the order of the codes
+    values: list[str]
+
+    @classmethod
+    def of(cls, name: Any, rows: pl.Series) -> Column:
+        """Return what a column holds; 1.0 and 1 are one value."""
+        votes = drop_missing(encode(as_text(rows) if rows.dtype.is_nested() else rows), None)
+        texts = [text_of(value) for value in votes.names]
+        plain = [shortest_number(text.strip()) or text for text in texts]
+        coded = votes.renamed(Names(pl.Series(plain, dtype=pl.String)))
+        return cls(name, coded.codes, coded.names.to_list())
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @property
+    def filled(self) -> int:
+        return int((self.codes != MISSING).sum())
+
+    @property
+    def are_texts(self) -> bool:
+        return sum(map(len, self.values)) > TEXT_LENGTH * self.n
+
+
+def count_pairs(label: Column, by: Column) -> NDArray[np.int64]:
+    """Return how often each value of one column occurs with each value of the other."""
+    both = (label.codes != MISSING) & (by.codes != MISSING)
+    pairs = by.codes[both].astype(np.int64) * label.n + label.codes[both]
+    return np.bincount(pairs, minlength=by.n * label.n).reshape(by.n, label.n)
+
+
+def kappa_of(counts: NDArray[Any]) -> tuple[int, float]:
+    """Return how many rows of votes per class have two or more votes, and Fleiss' kappa of these
+    rows.
+    """
+    total = counts.sum(axis=1).astype(float)
+    counts, total = counts[total > 1], total[total > 1]
+    if not len(total):
+        return 0, 0.0
+    observed = ((counts * (counts - 1.0)).sum(axis=1) / (total * (total - 1))).mean()
+    expected = ((counts.sum(axis=0) / total.sum()) ** 2).sum()
+    return len(total), 1.0 if expected == 1 else float((observed - expected) / (1 - expected))
+
+
 # The shape of a table
 
 MODELS = (
@@ -253,8 +318,9 @@ ITEMS = re.compile(
 )
 # made of votes
 DERIVED = words_in(
-    "majority consensus final aggregated aggregate adjudicated adjudication gold truth truelabel"
-    " agreed agreement mode expected target reference correct resolved mv ds"
+    "majority maj mehrheit consensus final aggregated aggregate adjudicated adjudication adjudicator"
+    " curator curated harmonized harmonised gold truth truelabel agreed agreement mode expected"
+    " target reference correct resolved mv ds"
 )
 FEATURES = words_in(
     "count counts num number total sum mean avg average median min max std score scores prob"
@@ -269,23 +335,20 @@ FEATURE = re.compile(
 )
 YES_NO = frozenset({"0", "1", "true", "false", "yes", "no", "y", "n", "t", "f"})
 
-# that are compared with each other
+# columns that are compared with each other
 MOST_COLUMNS = 1_000
-# of one column; a column with more holds ids, texts or measurements
+# a column with more values holds ids, texts or measurements
 MOST_LABELS = 200
-# of labels on average; longer ones are texts
-TEXT_LENGTH = 50
-# in which a column of votes repeats itself
+# rows in which a column of votes repeats itself
 MANY_ROWS = 5
-MOST_CLASSES = 30
-# are a small set, however few the votes
-FEW_CLASSES = 5
+# classes; a few are a small set, however few the votes
+MOST_CLASSES, FEW_CLASSES = 30, 5
 # 0 to 10; more different numbers are measurements
 MOST_NUMBERS = 11
-# say nothing about agreement
-FEW_ROWS = 5
-# are needed where only agreement speaks for votes
-SOME_ROWS = 10
+# share of the rows whose sums are the same in a table of counts
+SAME_SUM = 0.9
+# fewer rows say nothing about agreement, and some are needed where only agreement speaks for votes
+FEW_ROWS, SOME_ROWS = 5, 10
 # kappa
 CHANCE, CLEAR = 0.05, 0.2
 
@@ -306,17 +369,17 @@ class Shape(NamedTuple):
 
 def guess_shape(opened: Table, task: Any) -> Shape | None:
     """Return the shape of a wide or transposed table, or None if nothing speaks for one."""
-    columns = opened.columns
-    if len(columns) > MOST_COLUMNS or any(bare_name(column) in LABEL.words for column in columns):
+    truths = [column for column in opened.columns if bare_name(column) in LABEL.words]
+    columns = [column for column in opened.columns if column not in truths]
+    # beside columns of annotators, a label may be the truth or what they agreed on
+    has_people = sum(map(names_person, columns)) > 1 and not candidates(columns, ANNOTATOR)
+    if len(columns) > MOST_COLUMNS or (truths and not has_people):
         return None
     # which column names the rows, and does it name people?
     try:
         ids = find_column(columns, WIDE_TASK, task)
-        people = (
-            find_column(columns, RESPONDENT, None)
-            if ids is None or bare_name(ids) in INDEX
-            else None
-        )
+        is_number = ids is None or bare_name(ids) in INDEX
+        people = find_column(columns, RESPONDENT, None) if is_number else None
     except InputError:
         # several could be it
         return None
@@ -328,7 +391,7 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     labels, groups = _groups_of_votes(table, columns, ids)
     rows = encode_ids(table[str(ids)], opened.is_text)
     is_blank = np.logical_and.reduce(
-        [rows.codes == MISSING, *(coded.codes == MISSING for coded in labels.values())]
+        [rows.codes == MISSING, *(column.codes == MISSING for column in labels.values())]
     )
     named = rows.codes[~is_blank]
     # a row is named once
@@ -340,29 +403,48 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     doubt = "other columns share other labels"
     if len(groups) == 1:
         doubt = _doubt_names(votes, is_transposed)
-        doubt = doubt or doubt_values([labels[name] for name in votes], votes, is_transposed)
+        doubt = doubt or _doubt_values([labels[name] for name in votes], is_transposed)
+    if truths and not doubt:
+        doubt = f"{list_names(truths)} may be the truth or the votes"
     known = {ids, *votes, *candidates(columns, TRUTH)}
     return Shape(is_transposed, ids, votes, doubt, [name for name in columns if name not in known])
 
 
+def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:
+    """Return the columns of a table that the user calls wide, without row numbers, ids, texts and
+    derived labels.
+    """
+    labels, groups = _groups_of_votes(table, columns, ids)
+    largest: list[Any] = max(groups, key=len, default=[])
+    votes = set(largest)
+
+    def holds_something_else(column: Column) -> bool:
+        is_other = bare_name(column.name) in WIDE_TASK.words | ANNOTATOR.words
+        if is_other or (column.n and column.are_texts):
+            return True
+        is_sparse = column.n * 2 > column.filled or column.filled * 2 > len(column.codes)
+        return bool(votes) and column.filled >= MANY_ROWS and is_sparse
+
+    return [
+        name for name, column in labels.items() if name in votes or not holds_something_else(column)
+    ]
+
+
 def _groups_of_votes(
     table: pl.DataFrame, columns: Sequence[Any], ids: Any
-) -> tuple[dict[Any, Coded], list[list[Any]]]:
-    """Return the labels of the columns that may hold votes, and the groups of two or more columns
-    that share labels.
-    """
+) -> tuple[dict[Any, Column], list[list[Any]]]:
+    """Return the columns that may hold votes, and the groups of two or more that share labels."""
     # neither ids, truths, row numbers nor labels made of votes
     known = {ids, *candidates(columns, TRUTH)}
-    free = [name for name in columns if name not in known and bare_name(name) not in INDEX]
-    may_vote = [name for name in free if DERIVED.isdisjoint(parts_of(name))]
-    labels = {name: drop_missing(encode(table[str(name)]), None) for name in may_vote}
+    labels = {
+        name: Column.of(name, table[str(name)])
+        for name in columns
+        if name not in known and bare_name(name) not in INDEX and DERIVED.isdisjoint(parts_of(name))
+    }
     if len(labels) > MOST_COLUMNS:
         return labels, []
-    few = {name: coded for name, coded in labels.items() if len(coded.names) <= MOST_LABELS}
-    groups = group_by_labels(
-        {name: set(map(text_of, to_list(coded.names))) for name, coded in few.items()}
-    )
-    return labels, [names for names in groups if len(names) > 1]
+    few = {name: set(column.values) for name, column in labels.items() if column.n <= MOST_LABELS}
+    return labels, [names for names in group_by_labels(few) if len(names) > 1]
 
 
 def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
@@ -381,9 +463,7 @@ def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
                 shared = shared | others
         groups[number] = ([*names, column], shared)
         for label in shared:
-            groups_with[label] = {group for group in groups_with[label] if group in groups} | {
-                number
-            }
+            groups_with[label] = {each for each in groups_with[label] if each in groups} | {number}
     return [names for names, _ in groups.values()]
 
 
@@ -394,9 +474,8 @@ def parts_of(name: Any) -> list[str]:
 
 
 def names_feature(name: Any) -> bool:
-    return FEATURE.fullmatch(str(name).strip().casefold()) is not None or not FEATURES.isdisjoint(
-        parts_of(name)
-    )
+    text = str(name).strip().casefold()
+    return FEATURE.fullmatch(text) is not None or not FEATURES.isdisjoint(parts_of(name))
 
 
 def names_person(name: Any) -> bool:
@@ -405,51 +484,41 @@ def names_person(name: Any) -> bool:
 
 def names_item(name: Any) -> bool:
     text = str(name).strip()
-    return not names_person(name) and (
-        ITEMS.match(text) is not None or "?" in text or len(text.split()) > 2
-    )
+    is_item = ITEMS.match(text) is not None or "?" in text or len(text.split()) > 2
+    return is_item and not names_person(name)
 
 
 def _doubt_names(columns: Sequence[Any], is_transposed: bool) -> str:
     """Return why the names may not be those of annotators (or of tasks, if the table is
     transposed).
     """
-
-    def some(names: Sequence[Any]) -> str:
-        return ", ".join(map(str, names[:6])) + (", ..." if len(names) > 6 else "")
-
     if features := [column for column in columns if names_feature(column)]:
-        return f"{some(features)} may be features of the tasks"
+        return f"{listed(features, 6)} may be features of the tasks"
     items = [column for column in columns if names_item(column)]
     if is_transposed:
-        return (
-            "" if len(items) * 2 >= len(columns) else f"{some(columns)} may be features of people"
-        )
-    return f"{some(items)} may be tasks and not annotators" if items else ""
+        is_clear = len(items) * 2 >= len(columns)
+        return "" if is_clear else f"{listed(columns, 6)} may be features of people"
+    return f"{listed(items, 6)} may be tasks and not annotators" if items else ""
 
 
-def doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed: bool) -> str:
+def _doubt_values(columns: Sequence[Column], is_transposed: bool) -> str:
     """Return why the values of these columns may not be votes."""
-    names = sorted({text_of(name) for coded in labels for name in to_list(coded.names)})
-    if are_texts(names):
+    names = sorted({value for column in columns for value in column.values})
+    if Column("", np.empty(0, np.int32), names).are_texts:
         return "the values look like texts"
     code_of = {name: code for code, name in enumerate(names)}
-    new_codes = [
-        np.array([*(code_of[text_of(n)] for n in to_list(c.names)), MISSING], np.int32)
-        for c in labels
-    ]
     # [row, column]
     codes = np.stack(
-        [new[coded.codes] for new, coded in zip(new_codes, labels, strict=True)], axis=1
+        [
+            renumber(column.codes, np.array([code_of[value] for value in column.values], np.int32))
+            for column in columns
+        ],
+        axis=1,
     )
     has_vote = codes != MISSING
-    try:
-        numbers = np.array([float(name) for name in names])
-    except ValueError:
-        numbers = None
-    if numbers is not None and (
-        len(np.unique(numbers)) > MOST_NUMBERS or (numbers * 2 % 1 != 0).any()
-    ):
+    numbers = np.array([shortest_number(name) or "nan" for name in names], float)
+    are_numbers = not np.isnan(numbers).any()
+    if are_numbers and (len(numbers) > MOST_NUMBERS or (numbers * 2 % 1 != 0).any()):
         return "the numbers look like measurements"
     if len(names) > MOST_CLASSES or (len(names) > FEW_CLASSES and len(names) * 3 > has_vote.sum()):
         return f"{len(names):,} different values are not a small set of classes"
@@ -459,70 +528,26 @@ def doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed:
     if shared * 2 < has_vote.sum():
         return "the columns have too few values in common"
     whole = codes[has_vote.all(axis=1)]
-    if (
-        not is_transposed
-        and numbers is not None
-        and len(whole) > 2
-        and len(np.unique(whole, axis=0)) > 1
-    ):
-        sums = numbers[whole].sum(axis=1)
-        if np.ptp(sums) < 1e-6 * max(1.0, abs(sums[0])):
-            return "every row has the same sum, so the columns may be counts or shares"
-    people = sum(map(names_person, columns))
+    if not is_transposed and are_numbers and len(whole) > 2 and len(np.unique(whole, axis=0)) > 1:
+        _, times = np.unique(numbers[whole].sum(axis=1).round(6), return_counts=True)
+        if times.max() >= SAME_SUM * len(whole):
+            return "nearly every row has the same sum, so the columns may be counts or shares"
+    people = sum(names_person(column.name) for column in columns)
     if is_transposed or people == len(columns):
         return ""
     fill = has_vote.mean(axis=0)
     if ((fill >= np.median(fill) / 2) & (fill <= np.median(fill) * 2)).mean() <= 0.5:
         return "some columns are full and others nearly empty"
-    counts = np.stack([(codes == code).sum(axis=1) for code in range(len(names))], axis=1)
-    rows, kappa = kappa_of(counts)
+    rows, kappa = kappa_of(
+        np.stack([(codes == code).sum(axis=1) for code in range(len(names))], axis=1)
+    )
     if rows >= FEW_ROWS and kappa < (CHANCE if rows >= SOME_ROWS else -0.1):
         return "the columns agree no more than by chance"
     # Columns with the names of people need no agreement; others have to agree clearly.
-    if people * 2 < len(columns) and (
-        rows < SOME_ROWS or kappa < CLEAR or YES_NO.issuperset(map(str.casefold, names))
-    ):
+    is_weak = rows < SOME_ROWS or kappa < CLEAR or YES_NO.issuperset(map(str.casefold, names))
+    if people * 2 < len(columns) and is_weak:
         return "the names of the columns do not say that they are annotators"
     return ""
-
-
-def are_texts(labels: Sequence[str]) -> bool:
-    return sum(map(len, labels)) > TEXT_LENGTH * len(labels)
-
-
-def kappa_of(counts: NDArray[Any]) -> tuple[int, float]:
-    """Return how many rows of votes per class have two or more votes, and Fleiss' kappa of these
-    rows.
-    """
-    total = counts.sum(axis=1).astype(float)
-    counts, total = counts[total > 1], total[total > 1]
-    if not len(total):
-        return 0, 0.0
-    observed = ((counts * (counts - 1.0)).sum(axis=1) / (total * (total - 1))).mean()
-    expected = ((counts.sum(axis=0) / total.sum()) ** 2).sum()
-    return len(total), 1.0 if expected == 1 else float((observed - expected) / (1 - expected))
-
-
-def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:
-    """Return the columns of a table that the user calls wide, without row numbers, ids, texts and
-    derived labels.
-    """
-    labels, groups = _groups_of_votes(table, columns, ids)
-    largest: list[Any] = max(groups, key=len, default=[])
-    votes = set(largest)
-
-    def holds_something_else(name: Any) -> bool:
-        texts, codes = [text_of(value) for value in to_list(labels[name].names)], labels[name].codes
-        if bare_name(name) in WIDE_TASK.words | ANNOTATOR.words or (texts and are_texts(texts)):
-            return True
-        voted = int((codes != MISSING).sum())
-        return (
-            bool(votes)
-            and voted >= MANY_ROWS
-            and (len(texts) * 2 > voted or voted * 2 > len(codes))
-        )
-
-    return [name for name in labels if name in votes or not holds_something_else(name)]
 
 
 def report_columns_aside(

@@ -11,21 +11,20 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from polars import selectors
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io import columns as roles
-from finegold.io.columns import ANNOTATOR, LABEL, TASK
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, Column, count_pairs, kappa_of
 from finegold.io.source import AGAIN, BOM, DAMAGED, Source, records
-from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of
+from finegold.votes.encoding import text_of
 from finegold.votes.labels import is_missing
 
 if TYPE_CHECKING:
@@ -205,7 +204,8 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
         annotator=roles.NAME,
         label=roles.NAME,
     )
-    if columns_by_number := propose_long(numbers, values, [TASK, ANNOTATOR, LABEL], {}):
+    table = pl.DataFrame(dict(zip(numbers, values, strict=True)))
+    if columns_by_number := propose_long(table, [TASK, ANNOTATOR, LABEL], {}):
         remedy = use(text="if there is no header", header=False, **columns_by_number)
     return InputError(what, source.name, [remedy])
 
@@ -273,167 +273,125 @@ ITEM = re.compile(
     re.I,
 )
 
-# that are looked at
+# rows whose cells are looked at
 CELLS = 400_000
-# among more, the columns are only listed
+# among more columns, these are only listed
 MOST_COLUMNS = 60
 MOST_CLASSES = 30
-# of an annotator, on average
+# characters of the name of an annotator, on average
 LONGEST_ID = 40
-# of the rows are the only ones of their task and annotator
+# the share of rows that are the only ones of their task and annotator
 UNIQUE = 0.95
 VOTES_PER_TASK, VOTES_PER_ANNOTATOR = 1.2, 1.5
 # tasks with several votes, if their agreement decides
 COMPARED = 10
 # kappa of tasks, and how much larger it is than that of annotators
 AGREEMENT, TIMES_MORE = 0.1, 2.0
+ROLES = ("task", "annotator", "label")
 
 
-class Column(NamedTuple):
-    """The first values of a column."""
-
-    name: Any
-    codes: Codes
-    # that occur, in the order of the codes
-    values: list[str]
-
-    @property
-    def n(self) -> int:
-        return len(self.values)
-
-    @property
-    def filled(self) -> int:
-        return int((self.codes != MISSING).sum())
-
-    def is_named(self, role: str) -> bool:
-        """Return whether the name, or nearly all values, speak for the role and for no other one."""
-        parts = {part.rstrip("s") for part in roles.parts_of(self.name)} | {
-            *roles.parts_of(self.name)
-        }
-        if role != "task" and not OTHERS.isdisjoint(parts):
-            return False
-        fitting = [
-            each for each in ("annotator", "label", "task") if not HINTS[each].isdisjoint(parts)
-        ]
-        if fitting:
-            # "worker id" and "task worker" are annotators
-            return fitting[0] == role
-        pattern = {"task": ITEM, "annotator": PERSON}.get(role)
-        return (
-            pattern is not None
-            and sum(map(bool, map(pattern.fullmatch, self.values))) > 0.9 * self.n
-        )
-
-    def may_be(self, role: str) -> bool:
-        """Return whether the values do not speak against the role."""
-        if role == "task":
-            return self.n > 2 and self.filled >= VOTES_PER_TASK * self.n
-        if not OTHERS.isdisjoint(roles.parts_of(self.name)) or self.n < 2:
-            return False
-        if role == "annotator":
-            length = sum(map(len, self.values)) / self.n
-            fractions = any(_is_number(value) and float(value) % 1 for value in self.values)
-            return (
-                self.filled >= VOTES_PER_ANNOTATOR * self.n
-                and length <= LONGEST_ID
-                and not fractions
-            )
-        return (
-            self.n <= MOST_CLASSES
-            and self.n * 2 <= self.filled
-            and not roles.are_texts(self.values)
-        )
+def _is_named(column: Column, role: str) -> bool:
+    """Return whether the name, or nearly all values, speak for the role and for no other one."""
+    parts = {*roles.parts_of(column.name)}
+    parts |= {part.rstrip("s") for part in parts}
+    if role != "task" and not OTHERS.isdisjoint(parts):
+        return False
+    # "worker id" and "task worker" are annotators
+    for each in ("annotator", "label", "task"):
+        if not HINTS[each].isdisjoint(parts):
+            return each == role
+    pattern = {"task": ITEM, "annotator": PERSON}.get(role)
+    return pattern is not None and sum(map(bool, map(pattern.fullmatch, column.values))) > (
+        0.9 * column.n
+    )
 
 
-def _column(name: Any, values: Sequence[Any]) -> Column:
-    texts = [None if is_missing(value) else text_of(value) for value in values]
-    code_of: dict[str, int] = {}
-    codes = [MISSING if text is None else code_of.setdefault(text, len(code_of)) for text in texts]
-    return Column(name, np.array(codes, np.int32), list(code_of))
+def _may_be(column: Column, role: str) -> bool:
+    """Return whether the values do not speak against the role."""
+    if role == "task":
+        return column.n > 2 and column.filled >= VOTES_PER_TASK * column.n
+    if not OTHERS.isdisjoint(roles.parts_of(column.name)) or column.n < 2:
+        return False
+    if role == "annotator":
+        has_fractions = any(_is_number(value) and float(value) % 1 for value in column.values)
+        is_short = sum(map(len, column.values)) <= LONGEST_ID * column.n
+        return column.filled >= VOTES_PER_ANNOTATOR * column.n and is_short and not has_fractions
+    return column.n <= MOST_CLASSES and column.n * 2 <= column.filled and not column.are_texts
 
 
 def propose_long(
-    columns: Sequence[Any],
-    values: Sequence[Sequence[Any]],
-    lost: Sequence[roles.Role],
-    known: Mapping[str, Any],
+    table: pl.DataFrame, lost: Sequence[roles.Role], known: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return options that name a column for each lost role; none unless these columns, and no
     others, look like votes.
 
-    `values` has the first values of each column, and `known` the columns of the roles that are not
-    lost.
+    The table has the first rows, and `known` the columns of the roles that are not lost.
     """
-    if len(columns) > MOST_COLUMNS:
+    if table.width > MOST_COLUMNS:
         return {}
-    every = [
-        _column(name, column)
-        for name, column in zip(columns, values, strict=True)
-        if str(name).strip()
-    ]
-    free = [column for column in every if column.name not in known.values()]
-    fitting = [
-        (
-            [column for column in every if column.name == known[role]]
-            if role in known
-            else [column for column in free if column.may_be(role)]
-        )
-        for role in ("task", "annotator", "label")
-    ]
+    every = [Column.of(each.name, each) for each in table.iter_columns() if each.name.strip()]
+    given = {role: str(name) for role, name in known.items()}
+    free = [column for column in every if column.name not in given.values()]
+    tasks, people, labels = (
+        [column for column in every if column.name == given[role]]
+        if role in given
+        else [column for column in free if _may_be(column, role)]
+        for role in ROLES
+    )
     pairs = [
         (task, who)
-        for task, who in product(*fitting[:2])
+        for task, who in product(tasks, people)
         if task is not who and _are_votes(task, who)
     ]
-    votes = [
+    possible = [
         (task, who, label)
-        for (task, who), label in product(pairs, fitting[2])
+        for (task, who), label in product(pairs, labels)
         # not a property of tasks (a truth) or of annotators (their country)
         if all(
-            label is not by and ((_counts(label, by) > 0).sum(axis=1) > 1).any()
+            label is not by and ((count_pairs(label, by) > 0).sum(axis=1) > 1).any()
             for by in (task, who)
         )
     ]
 
     def n_named(vote: tuple[Column, Column, Column]) -> int:
-        roles = zip(("task", "annotator", "label"), vote, strict=True)
-        return sum(role in known or column.is_named(role) for role, column in roles)
+        return sum(
+            role in given or _is_named(column, role)
+            for role, column in zip(ROLES, vote, strict=True)
+        )
 
     def look_right(task: Column, who: Column, label: Column) -> bool:
         """Return whether votes agree about tasks: by far more than about annotators, if names say
         little.
         """
-        compared, kappa = roles.kappa_of(_counts(label, task))
-        if best == 3:
+        compared, kappa = kappa_of(count_pairs(label, task))
+        if best == len(ROLES):
             return compared < COMPARED or kappa > 0
-        of_people = roles.kappa_of(_counts(label, who))[1]
-        return (
-            compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
-        )
+        of_people = kappa_of(count_pairs(label, who))[1]
+        is_clear = kappa >= max(AGREEMENT, TIMES_MORE * of_people)
+        return compared >= COMPARED and who.n > 2 and is_clear
 
-    possible, best = votes, max(map(n_named, votes), default=0)
-    votes = [vote for vote in votes if n_named(vote) == best]
+    best = max(map(n_named, possible), default=0)
+    votes = [vote for vote in possible if n_named(vote) == best]
     labels = [vote[2] for vote in votes]
     votes = [vote for vote in votes if look_right(*vote)]
     if not votes or any(label is not labels[0] for label in labels):
         return {}
     task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
-    pairs = [pair for vote in votes for pair in ((vote[0], task), (vote[1], who))]
-    alike = [
-        len({*zip(a.codes.tolist(), b.codes.tolist(), strict=True)}) <= a.n + 1 for a, b in pairs
-    ]
-    if not all(alike) or any(a.n != b.n for a, b in pairs):
-        # other columns would do as well
-        return {}
+    # other columns would do as well, unless they say the same
+    for one, other in (
+        (pair[0], pair[1]) for vote in votes for pair in zip(vote[:2], (task, who), strict=True)
+    ):
+        n_pairs = len({*zip(one.codes.tolist(), other.codes.tolist(), strict=True)})
+        if one.n != other.n or n_pairs > one.n + 1:
+            return {}
+    # another column holds votes that agree far more
     rivals = [vote[2] for vote in possible if vote[0] is task and vote[1] is who]
-    agreement = {each.name: roles.kappa_of(_counts(each, task))[1] for each in rivals}
-    if max(agreement.values()) > agreement[label.name] + AGREEMENT:
-        # another column holds votes that agree far more
+    kappas = {rival.name: kappa_of(count_pairs(rival, task))[1] for rival in rivals}
+    if max(kappas.values()) > kappas[label.name] + AGREEMENT:
         return {}
-    column_of = {"task": task, "annotator": who, "label": label}
+    column_of = {"task": task.name, "annotator": who.name, "label": label.name}
     return {
-        role.option.replace("-", "_"): str(column_of[role.option.rpartition("-")[2]].name)
-        for role in lost
+        role.option.replace("-", "_"): column_of[role.option.rpartition("-")[2]] for role in lost
     }
 
 
@@ -441,88 +399,32 @@ def _are_votes(task: Column, who: Column) -> bool:
     """Return whether annotators have nearly always one row for a task, and tasks and annotators
     several rows.
     """
-    both = (task.codes != MISSING) & (who.codes != MISSING)
-    pairs = task.codes[both].astype(np.int64) * who.n + who.codes[both]
-    return (
-        bool(both.any())
-        and len(np.unique(pairs)) >= UNIQUE * both.sum()
-        and both.sum() >= VOTES_PER_TASK * task.n
-    )
-
-
-def _counts(label: Column, by: Column) -> NDArray[np.int64]:
-    """Return how often each value of one column occurs with each value of the other."""
-    both = (label.codes != MISSING) & (by.codes != MISSING)
-    pairs = by.codes[both].astype(np.int64) * label.n + label.codes[both]
-    return np.bincount(pairs, minlength=by.n * label.n).reshape(by.n, label.n)
-
-
-NUMBERED = re.compile(r"(.*?)[\W_]*([0-9]{1,3}|[a-h])", re.I)
-
-
-def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return options for a table with numbered columns of annotators, such as rater1, rater2; none
-    if in doubt.
-    """
-    stems: dict[str, list[int]] = defaultdict(list)
-    for number, name in enumerate(columns):
-        if (match := NUMBERED.fullmatch(str(name).strip())) is not None and match[1]:
-            stems[match[1].casefold()].append(number)
-    proposals = []
-    for stem, numbers in stems.items():
-        names = [columns[number] for number in numbers]
-        are_people = bool(HINTS["annotator"] & {part.rstrip("s") for part in roles.parts_of(stem)})
-        unlikely = any(
-            roles.names_item(name) or not OTHERS.isdisjoint(roles.parts_of(name)) for name in names
-        )
-        if len(names) < 2 or (
-            not are_people and (unlikely or HINTS["label"].isdisjoint(roles.parts_of(stem)))
-        ):
-            continue
-        coded = [_column(columns[number], values[number]) for number in numbers]
-        labels = [Coded(column.codes, Names(column.values)) for column in coded]
-        # names of people need no agreement
-        shown = names if are_people else [""] * len(names)
-        if all(column.n for column in coded) and not roles.doubt_values(
-            labels, shown, is_transposed=False
-        ):
-            proposals.append(names)
-    if len(proposals) != 1 or any(
-        "," in str(name) or str(name) != str(name).strip() for name in proposals[0]
-    ):
-        return {}
-    ids = roles.candidates(
-        [column for column in columns if column not in proposals[0]], roles.WIDE_TASK
-    )
-    rows = [_column(name, values[list(columns).index(name)]) for name in ids]
-    unique = [
-        column for column in rows if column.n == len(column.codes) and str(column.name).strip()
-    ]
-    if len(unique) != len(ids) or len(ids) > 1:
-        return {}
-    task = {"task": str(unique[0].name)} if unique else {}
-    return {"layout": "wide", **task, "annotator": list(map(str, proposals[0]))}
+    counts = count_pairs(task, who)
+    n = int(counts.sum())
+    return n > 0 and (counts > 0).sum() >= UNIQUE * n and n >= VOTES_PER_TASK * task.n
 
 
 MOST_DESCRIBED, MOST_EXAMPLES, LONGEST_EXAMPLE = 12, 3, 24
 
 
-def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> str:
+def describe_columns(table: pl.DataFrame) -> str:
     """Say what columns look like: how many different values they have, and some of them."""
     parts = []
-    for column in map(_column, columns[:MOST_DESCRIBED], values):
-        examples = [" ".join(value.split()) for value in column.values[:MOST_EXAMPLES]]
+    for rows in list(table.iter_columns())[:MOST_DESCRIBED]:
+        texts = [text_of(value) for value in rows.to_list() if not is_missing(value)]
+        distinct = list(dict.fromkeys(texts))
+        examples = [" ".join(value.split()) for value in distinct[:MOST_EXAMPLES]]
         cut = [
             f"{text[:LONGEST_EXAMPLE].rstrip()}..." if len(text) > LONGEST_EXAMPLE else text
             for text in examples
         ]
-        number = f"{column.n:,} {'value' if column.n == 1 else 'values'}"
-        all_differ = " all different," if column.n == len(column.codes) > 1 else ""
-        number += ":" if column.n <= len(cut) else f",{all_differ} such as"
+        number = f"{len(distinct):,} {'value' if len(distinct) == 1 else 'values'}"
+        all_differ = " all different," if len(distinct) == len(rows) > 1 else ""
+        number += ":" if len(distinct) <= len(cut) else f",{all_differ} such as"
         listing = f"{number} {', '.join(cut)}" if cut else "blank"
-        parts.append(f'"{column.name}" ({listing})')
-    more = [f"and {len(columns) - MOST_DESCRIBED:,} more"] if len(columns) > MOST_DESCRIBED else []
-    return ", ".join(parts + more)
+        parts.append(f'"{rows.name}" ({listing})')
+    n_more = table.width - MOST_DESCRIBED
+    return ", ".join([*parts, *([f"and {n_more:,} more"] if n_more > 0 else [])])
 
 
 def explain_lost_columns(
@@ -534,19 +436,13 @@ def explain_lost_columns(
     columns = opened.columns
     # no option names the header of other files
     of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)
-    if (
-        opened.sources
-        and not error.among
-        and (header := wrong_header(opened.sources[0], of_votes)) is not None
-    ):
+    source = opened.sources[0] if opened.sources else None
+    if source and not error.among and (header := wrong_header(source, of_votes)) is not None:
         header.where = opened.name
         return header
-    if len(columns) == 1 and opened.sources and opened.sources[0].separator:
-        return InputError(
-            f"{error.problem}. The separator leaves one column",
-            error.where,
-            [leave_out("separator")],
-        )
+    if len(columns) == 1 and source and source.separator:
+        problem = f"{error.problem}. The separator leaves one column"
+        return InputError(problem, error.where, [leave_out("separator")])
     if len(columns) == 1 and of_votes and len(error.lost) == 3:
         name = str(columns[0])[:LONGEST_NAME]
         problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
@@ -555,7 +451,7 @@ def explain_lost_columns(
             separator=Placeholder("CHARACTER"),
         )
         return InputError(problem, opened.name, [remedy] if opened.is_text else [])
-    values = opened.head(max(CELLS // len(columns), 100))
+    table = opened.head(max(CELLS // len(columns), 100))
     if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.known:
         # there is no other choice
         (other,) = (name for name in columns if name != error.known["task"])
@@ -565,39 +461,39 @@ def explain_lost_columns(
         lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in error.known]
         # one of these has the role
         likely = {*error.among, *error.known.values()} if error.among else {*columns}
-        kept = [number for number, name in enumerate(columns) if name in likely]
-        tried = [columns[number] for number in kept], [values[number] for number in kept]
-        proposed = propose_long(*tried, lost, error.known)
-        if not proposed and not error.among and "annotator" not in error.known:
-            proposed = propose_wide(*tried)
-        if proposed:
-            return InputError(
-                error.problem, error.where, [use(text="if these are the columns", **proposed)]
-            )
+        tried = table.select(selectors.by_name(*(str(name) for name in columns if name in likely)))
+        if proposed := propose_long(tried, lost, error.known):
+            remedy = use(text="if these are the columns", **proposed)
+            return InputError(error.problem, error.where, [remedy])
     problem, remedies = error.brief, list(error.remedies)
     if shape is not None:
-        names = list(map(str, shape.votes))
-        plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
-        if shape.is_transposed or all(map(roles.names_item, shape.votes)):
-            may_be, when = (
-                "a table with a row per annotator and a column per task",
-                "if every row is an annotator",
-            )
-            given: dict[str, Any] = {"layout": "transposed", "annotator": str(shape.ids)}
-            given |= {"task": ",".join(names)} if plain else {}
-        else:
-            may_be, when = "a table with a column per annotator", "if it is"
-            given = {"layout": "wide"}
-            given |= {"task": str(shape.ids)} if str(shape.ids) else {}
-            given |= {"annotator": names} if plain else {}
-        # the names are those of tasks
-        is_clear = not shape.is_transposed and given.get("layout") == "transposed"
-        doubt = shape.doubt if is_clear else f"It may be {may_be}, but {shape.doubt}"
-        remedies.insert(0, use(when if is_clear else "if it is", **given))
-        problem = f"{problem}. {doubt}"
+        doubt, remedy = _explain_shape(shape)
+        are_people = all(map(roles.names_person, shape.votes))
+        is_clear = are_people and remedy.options.get("layout") == "wide"
+        problem, remedies = f"{problem}. {doubt}", [remedy, *([] if is_clear else remedies)]
     elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
         own = "if every annotator has a column of their own"
         remedies.append(use(own, layout="wide", annotator=Placeholder("NAME,NAME")))
     return InputError(
-        f"{problem}. The columns are {describe_columns(columns, values)}", error.where, remedies
+        f"{problem}. The columns are {describe_columns(table)}", error.where, remedies
     )
+
+
+def _explain_shape(shape: roles.Shape) -> tuple[str, Remedy]:
+    """Say what a table with several votes per row may be, and the options that would read it."""
+    names = list(map(str, shape.votes))
+    plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
+    given: dict[str, Any]
+    if not shape.is_transposed and not all(map(roles.names_item, shape.votes)):
+        given = {"layout": "wide"}
+        given |= {"task": str(shape.ids)} if str(shape.ids) else {}
+        given |= {"annotator": names} if plain else {}
+        doubt = f"It may be a table with a column per annotator, but {shape.doubt}"
+        return doubt, use("if it is", **given)
+    given = {"layout": "transposed", "annotator": str(shape.ids)}
+    given |= {"task": ",".join(names)} if plain else {}
+    # the names are those of tasks
+    if not shape.is_transposed:
+        return shape.doubt, use("if every row is an annotator", **given)
+    may_be = "a table with a row per annotator and a column per task"
+    return f"It may be {may_be}, but {shape.doubt}", use("if it is", **given)

@@ -60,6 +60,7 @@ from finegold.votes.labels import (
     encode_classes,
     hold_sets,
     options_of,
+    replace_aliases,
     separator_of,
     unify,
     unify_ids,
@@ -316,7 +317,7 @@ def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None
     refuse_lost_ids(long, labels)
     truth = _truth_of(long, options)
     tasks, annotators, more = unify_ids(long.task, long.annotator, options.normalise, long.is_text)
-    alias = options.alias.class_of if options.alias else {}
+    alias = options.alias or {}
     findings = [*labels.findings, *more]
     # findings are added below
     hygiene = Hygiene(findings, labels.no_vote, long.label_column, options.normalise, alias)
@@ -335,9 +336,7 @@ def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None
             findings += unused
         return replace(annotations, **about)
     truths = to_list(truth.truth) if truth else []
-    written, more = unify(
-        Spellings(labels.coded, truths), options.classes, options.normalise, options.alias
-    )
+    written, more = _unify(Spellings(labels.coded, truths), options)
     findings += more
     coded, truth_codes, classes = encode_classes(
         written.labels, written.truths, options.classes, long.is_text, long.where
@@ -416,6 +415,14 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     return Labels(labels, are_sets, [*noticed, sets] if sets else noticed, words)
 
 
+def _unify(spellings: Spellings, options: ReadOptions) -> tuple[Spellings, list[Finding]]:
+    findings: list[Finding] = []
+    if options.alias:
+        spellings, findings = replace_aliases(spellings, options.alias)
+    spellings, more = unify(spellings, options.classes, options.normalise)
+    return spellings, [*findings, *more]
+
+
 def _check_number(long: LongFrame, labels: Labels) -> None:
     n_classes, most = len(labels.coded.names), limit("CLASSES", MAX_CLASSES)
     # the column probably holds texts or ids
@@ -488,12 +495,7 @@ def _assemble_sets(
     codes = {"task": tasks.codes, "annotator": annotators.codes, "cell": labels.codes}
     rows = pl.DataFrame(codes).join(of_cells, on="cell", how="left", maintain_order="left")
     chosen = rows.with_row_index("row").explode("option")
-    written, findings = unify(
-        Spellings(encode(chosen["option"]), []),
-        options.classes,
-        options.normalise,
-        options.alias,
-    )
+    written, findings = _unify(Spellings(encode(chosen["option"]), []), options)
     coded, _, classes = encode_classes(
         written.labels, [], options.classes, False, lambda vote: where(int(chosen["row"][vote]))
     )

@@ -245,7 +245,7 @@ class ReadOptions(Options):
 
         missing = [self.missing] if isinstance(self.missing, str) else self.missing
         named = [] if self.classes is None else listed_classes(self.classes)
-        named += self.alias.class_of if self.alias else []
+        named += self.alias or []
         return missing_words(missing if missing is None else list(missing), named)
 
     @property

@@ -30,7 +30,7 @@ from finegold.io.truth import as_texts, with_gold
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
-from finegold.votes.labels import Alias, is_missing
+from finegold.votes.labels import is_missing
 
 # Of a table without a header whose values look like votes in this order.
 PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
@@ -287,27 +287,17 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
     )
 
 
-def read_alias(alias: Any) -> Alias:
+def read_alias(alias: Any) -> dict[str, Any]:
     """Return the class of each spelling, of a mapping or of a table with two columns."""
-    # A table may have no header: its first row is then an alias, which counts if such a label
-    # occurs.
-    if isinstance(alias, Alias):
-        return alias
-    header, name, pairs = (
-        None,
-        "the alias",
-        list(alias.items()) if isinstance(alias, Mapping) else [],
-    )
+    name, pairs = "the alias", list(alias.items()) if isinstance(alias, Mapping) else []
     if not isinstance(alias, Mapping):
         opened = open_table(alias)
-        name, columns = opened.name, opened.columns
-        if len(columns) != 2:
-            names = ", ".join(f'"{column}"' for column in columns)
-            raise InputError(
-                f"{name} must have two columns, spellings and classes, but has {names}"
-            )
-        header = (text_of(columns[0]), columns[1])
-        pairs = list(opened.read(columns).iter_rows())
+        name, names = opened.name, ", ".join(f'"{column}"' for column in opened.columns)
+        if len(opened.columns) != 2:
+            problem = f"{name} must have two columns, spellings and classes, but has {names}"
+            raise InputError(problem)
+        # without a header, its first line is a pair as well
+        pairs = [*opened.read(opened.columns).iter_rows(), tuple(opened.columns)]
     class_of: dict[str, Any] = {}
     for spelling, meant in pairs:
         if is_missing(meant):
@@ -317,7 +307,7 @@ def read_alias(alias: Any) -> Alias:
         if text_of(known) != text_of(meant):
             problem = f"the spelling {spelling!r} means both {known!r} and {meant!r}"
             raise InputError(problem, name, [use(text="keep one of them")])
-    return Alias(class_of, header)
+    return class_of
 
 
 # A file per annotator

@@ -37,7 +37,7 @@ from finegold.io.source import (
     sources_of,
 )
 from finegold.votes.encoding import as_integers, as_text, series_of
-from finegold.votes.frames import polars_column
+from finegold.votes.frames import polars_column, to_polars
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
 
@@ -131,17 +131,12 @@ class Table:
             row -= length
         return f"{self.title}, row {row + 1:,}"
 
-    def head(self, rows: int) -> list[list[Any]]:
-        """Return the values of each column in the first rows."""
+    def head(self, rows: int) -> pl.DataFrame:
+        """Return the first rows."""
         if self.frame is None:
             with reading(self.sources[0]):
-                head: Any = self.scans[0].head(rows).collect()
-        else:
-            import narwhals as nw
-
-            head = self.frame.head(rows)
-            head = head.collect() if isinstance(head, nw.LazyFrame) else head
-        return [head.get_column(name).to_list() for name in self.columns]
+                return self.scans[0].head(rows).collect()
+        return to_polars(self.frame.head(rows))
 
     def read(self, columns: Sequence[Any]) -> pl.DataFrame:
         """Return all rows of these columns; those that files have in several types become text."""

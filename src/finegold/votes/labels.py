@@ -185,14 +185,6 @@ SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 KEPT_GROUPS, KEPT_SPELLINGS = 100, 50
 
 
-class Alias(NamedTuple):
-    """The class that each spelling means."""
-
-    class_of: dict[str, Any]
-    # of a table: an alias, too, if such a label occurs
-    header: tuple[str, Any] | None = None
-
-
 class Spellings(NamedTuple):
     """Labels and gold truths as they are written."""
 
@@ -220,51 +212,38 @@ class Spellings(NamedTuple):
         return Spellings(self.labels.renamed(self.labels.names.of(names)), truths, self.counts)
 
 
-def unify(
-    spellings: Spellings,
-    classes: Sequence[Any] | None,
-    normalise: bool = False,
-    alias: Alias | None = None,
+def replace_aliases(
+    spellings: Spellings, class_of: Mapping[str, Any]
 ) -> tuple[Spellings, list[Finding]]:
-    """Replace labels by the alias, and merge numbers that differ in format only."""
-    # Other spellings of one class are merged if `normalise` is true; otherwise a finding shows
-    # them.
+    """Replace labels and truths by the classes that the user says they mean."""
+    known = spellings.known()
+    new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
+    if new or not known or not class_of:
+        return spellings.renamed(new), _merged_findings(new, spellings.frequency())
+    text = f"none of the {len(class_of):,} spellings of the alias occurs among the labels"
+    sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
+    return spellings, [Finding("alias", f"{text}: {sides}; check that they are written alike")]
+
+
+def unify(
+    spellings: Spellings, classes: Sequence[Any] | None, normalise: bool = False
+) -> tuple[Spellings, list[Finding]]:
+    """Merge numbers that differ in format only, and all spellings of one class if `normalise`."""
+    # Otherwise a finding shows the other spellings.
     findings: list[Finding] = []
-    if alias is not None:
-        known, class_of = spellings.known(), dict(alias.class_of)
-        if alias.header is not None:
-            class_of.setdefault(*alias.header)
-        if known and class_of and not known.keys() & class_of.keys():
-            text = (
-                f"none of the {len(alias.class_of):,} spellings of the alias occurs among the"
-                " labels"
-            )
-            sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
-            findings.append(Finding("alias", f"{text}: {sides}; check that they are written alike"))
-        new = {
-            text: known.get(text_of(name), name) for text, name in class_of.items() if text in known
-        }
-        findings += _merged_findings(new, spellings.frequency())
-        spellings = spellings.renamed(new)
-    if (
-        spellings.labels.names.values.dtype.is_integer()
-        and not spellings.truths
-        and classes is None
-    ):
+    labels = spellings.labels.names
+    if labels.values.dtype.is_integer() and not spellings.truths and classes is None:
         return spellings, findings
     # a truth that matches a label becomes that label: False for "False"
     if spellings.truths:
-        values, matches = (
-            to_list(spellings.labels.names),
-            match(spellings.truths, spellings.labels.names).tolist(),
-        )
-        pairs = zip(spellings.truths, matches, strict=True)
+        codes = match(spellings.truths, labels).tolist()
+        truths = zip(spellings.truths, codes, strict=True)
         spellings = spellings._replace(
-            truths=[truth if code == MISSING else values[code] for truth, code in pairs]
+            truths=[truth if code == MISSING else labels[code] for truth, code in truths]
         )
     given = [] if classes is None else list(map(text_of, listed_classes(classes)))
     known = spellings.known()
-    numbers = {text: _number(text.strip()) for text in dict.fromkeys([*given, *known])}
+    numbers = {text: shortest_number(text.strip()) for text in dict.fromkeys([*given, *known])}
     is_merged = None not in numbers.values() and _group_by(numbers, lambda text: str(numbers[text]))
     # 1, 01 and 1.0 are one if everything is a number
     if is_merged and len(set(map(_key, given))) == len(given):
@@ -272,12 +251,10 @@ def unify(
         forms = {text: written.get(_key(text), str(numbers[text])) for text in known}
         counts = spellings.frequency()
         changed, merged = _merged_into(forms, counts)
-        shown = [
-            f"{name} = {_list_groups([group], counts)}"
-            for name, group in list(changed.items())[:SHOWN_GROUPS]
-        ]
-        more = ", ..." if len(changed) > SHOWN_GROUPS else ""
-        text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
+        shown = [f"{name} = {_list_groups([group], counts)}" for name, group in changed.items()]
+        text = (
+            f"labels that differ only in number format were merged: {listed(shown, SHOWN_GROUPS)}"
+        )
         findings.append(Finding("merged", text, groups=merged))
         spellings = spellings.renamed(
             {text: known.get(number, number) for text, number in forms.items()}
@@ -290,7 +267,7 @@ def unify(
     if not normalise:
         return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
     # spellings become a class that the user names, or the most frequent one
-    new = {}
+    new: dict[str, Any] = {}
     for group in groups:
         best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
         new |= {text: known.get(best, best) for text in group}
@@ -304,9 +281,9 @@ def as_classes(
     if `normalise`.
     """
     truths = [alias.get(text_of(truth), truth) for truth in truths]
-    written = {_number(text_of(name)): name for name in to_list(classes)}
+    written = {shortest_number(text_of(name)): name for name in to_list(classes)}
     if None not in written:
-        return [written.get(_number(text_of(truth).strip()), truth) for truth in truths]
+        return [written.get(shortest_number(text_of(truth).strip()), truth) for truth in truths]
     known = {text_of(name) for name in to_list(classes)}
     by_key = {_key(text_of(name)): name for name in to_list(classes)} if normalise else {}
     return [
@@ -360,10 +337,10 @@ def _key(text: str) -> str:
     plain = " ".join(unicodedata.normalize("NFC", plain.translate(CYRILLIC)).split())
     # the sign and the dot of a number stay
     bare = BETWEEN.sub(" ", plain.strip(AROUND)) or plain
-    return _number(plain) or _number(bare) or bare
+    return shortest_number(plain) or shortest_number(bare) or bare
 
 
-def _number(text: str) -> str | None:
+def shortest_number(text: str) -> str | None:
     """Return a number in its shortest form: 1 for 01, +1 and 1.0."""
     is_signed = text.startswith(("+", "-"))
     whole, _, fraction = text[is_signed:].partition(".")
@@ -415,15 +392,13 @@ def _count(groups: list[list[str]], counts: dict[str, int]) -> Groups:
 
 def _list_groups(groups: list[list[str]], counts: dict[str, int]) -> str:
     """Write cat (2) = Cat (1), dog (3) = Dog (gold)."""
-    shown = [
-        " = ".join(
-            f"{visible(text)} ({f'{counts[text]:,}' if text in counts else 'gold'})"
-            for text in group[:SHOWN_SPELLINGS]
-        )
-        + (" = ..." if len(group) > SHOWN_SPELLINGS else "")
-        for group in groups[:SHOWN_GROUPS]
-    ]
-    return ", ".join(shown) + (", ..." if len(groups) > SHOWN_GROUPS else "")
+
+    def times(text: str) -> str:
+        return f"{visible(text)} ({f'{counts[text]:,}' if text in counts else 'gold'})"
+
+    return listed(
+        [listed(map(times, group), SHOWN_SPELLINGS, " = ") for group in groups], SHOWN_GROUPS
+    )
 
 
 def visible(text: str) -> str:
@@ -453,7 +428,7 @@ def unify_ids(
     for role, other in (("task", "annotator"), ("annotator", "task")):
         coded = unified[role]
         texts = coded.names.values
-        if texts.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        if texts.dtype not in encoding.TEXT:
             continue
         texts = texts.cast(pl.String)
         odd = texts.filter(texts.str.contains(ODD_ID))
@@ -462,11 +437,8 @@ def unify_ids(
         shortened = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
         if 0 < len(shortened) < len(texts):
             text = (
-                f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut"
-                " short, such as"
-            )
-            text = (
-                f"{text} {shortened[0]}: ids that differed may be one now; export them again as"
+                f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut short,"
+                f" such as {shortened[0]}: ids that differed may be one now; export them again as"
                 " text"
             )
             findings.append(Finding("ids", text))
@@ -474,49 +446,45 @@ def unify_ids(
             continue
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
-            new = {code: group[0] for group in groups for code in group}
-            coded = coded.renamed(
-                coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))])
-            )
+            best = {code: group[0] for group in groups for code in group}
+            names = [texts[best.get(n, n)].strip() for n in range(len(texts))]
+            coded = coded.renamed(coded.names.of(names))
             unified[role] = encoding.integer_names(coded) if is_text else coded
-        text = (
-            f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'}"
-            f" {n_alike:,}"
-        )
         if pairs := [group for group in groups if len(group) > 1]:
             shown = [
-                " = ".join(f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS])
-                for group in pairs[:SHOWN_GROUPS]
+                listed([f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]], between=" = ")
+                for group in pairs
             ]
-            text = f"{text}: {', '.join(shown)}{', ...' if len(pairs) > SHOWN_GROUPS else ''}"
-            findings.append(
-                Finding(
-                    "ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise
-                )
-            )
-    if all(coded.names.values.dtype == pl.String for coded in unified.values()):
-        items, people = tasks.names.values, annotators.names.values
-        if shared := items.filter(items.is_in(people.implode())).to_list():
-            as_task, as_person = (
-                np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[
-                    match(shared, coded.names)
-                ]
-                for coded in (tasks, annotators)
-            )
-            if (
-                0
-                < (n := int(np.minimum(as_task, as_person).sum()))
-                < MOST_SWAPPED * len(tasks.codes)
-            ):
-                text = (
-                    f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
-                )
-                findings.append(
-                    Finding(
-                        "swapped", f"{text}; perhaps the columns are swapped in some of {n:,} rows"
-                    )
-                )
+            verb = "were merged into" if normalise else "look like"
+            text = f"{len(texts):,} {role} ids {verb} {n_alike:,}: {listed(shown, SHOWN_GROUPS)}"
+            remedies = (use(normalise=True, text="to merge them"),)
+            findings.append(Finding("ids", text, remedies, is_silent=normalise))
+    findings += _find_swapped_ids(tasks, annotators)
     return unified["task"], unified["annotator"], findings
+
+
+def _find_swapped_ids(tasks: Coded, annotators: Coded) -> list[Finding]:
+    """Report ids that are those of tasks in some rows and those of annotators in a few others."""
+    items, people = tasks.names.values, annotators.names.values
+    if items.dtype != pl.String or people.dtype != pl.String:
+        return []
+    shared = items.filter(items.is_in(people.implode()))
+    if not len(shared):
+        return []
+    times = [
+        np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[
+            match(shared, coded.names)
+        ]
+        for coded in (tasks, annotators)
+    ]
+    n = int(np.minimum(*times).sum())
+    if not 0 < n < MOST_SWAPPED * len(tasks.codes):
+        return []
+    text = (
+        f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}; perhaps the"
+        f" columns are swapped in some of {n:,} rows"
+    )
+    return [Finding("swapped", text)]
 
 
 def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
@@ -537,7 +505,7 @@ def _id_key(text: str) -> str:
     plain = " ".join(HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split()).strip(
         "'\""
     )
-    return _number(plain) or plain
+    return shortest_number(plain) or plain
 
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
@@ -577,7 +545,7 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     def rank(code: int) -> tuple[bool, bool, int]:
         return (
             bool(has_spaces[code]),
-            _number(texts[code]) not in (None, texts[code]),
+            shortest_number(texts[code]) not in (None, texts[code]),
             -int(counts[code]),
         )
 
@@ -668,5 +636,7 @@ def listed_classes(classes: Sequence[Any]) -> list[Any]:
     return [classes] if isinstance(classes, str) else list(classes)
 
 
-def listed(classes: list[Any]) -> str:
-    return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")
+def listed(items: Iterable[Any], most: int = 20, between: str = ", ") -> str:
+    """Write "a, b, ..." with at most so many of the items."""
+    texts = list(map(str, items))
+    return between.join([*texts[:most], *(["..."] if len(texts) > most else [])])
