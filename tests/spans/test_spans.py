@@ -8,6 +8,7 @@ import pytest
 
 import finegold
 from finegold import spans
+from tests.support.cli_helpers import json_of, refusal_of, succeed
 
 TEXT = "Anna works at Acme in Paris"
 ANNA, ACME, PARIS = (0, 4, "PER"), (14, 18, "ORG"), (22, 27, "LOC")
@@ -48,6 +49,22 @@ TSV = (
     "1-2\t5-9\tBerg\tPER[1]\t\n1-3\t10-15\tworks\t_\t\n"
 )
 CONLL = "Anna B-PER B-PER\nBerg I-PER B-PER\nworks O O\n\nParis LOC ?\n"
+
+LAYERS = (
+    "#FORMAT=WebAnno TSV 3.3\n#T_SP=x.pos.POS|PosValue\n#T_SP=x.type.NamedEntity|identifier|value\n\n"
+    "#Text=Anna works\n1-1\t0-4\tAnna\tNNP\t*\tPER\t\n1-2\t5-10\tworks\tVB\t_\t_\t\n\n"
+    "#Text=Rome\n2-1\t12-16\tRome\tNNP\t*\tLOC\t\n"
+)
+CONLL_2003 = "-DOCSTART- -X- O O\n\nAnna NNP B-NP B-PER\nworks VB O O\n\nParis NNP B-NP B-LOC\n"
+MIN = [
+    {
+        "id": 1,
+        "ner": [{"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}],
+        "annotator": 7,
+        "lead_time": 1,
+    },
+    {"id": 1, "annotator": 8, "lead_time": 1},
+]
 
 # name of the file, its content, and (document, annotator, start, end, label) of each span
 EXPORTS = {
@@ -133,6 +150,18 @@ EXPORTS = {
     ),
     "UIMA JSON of INCEpTION": ("ann.json", UIMA, [("FOLDER", "ann", *ANNA)]),
     "WebAnno TSV": ("ann.tsv", TSV, [("FOLDER", "ann", 0, 9, "PER")]),
+    "Label Studio, JSON-MIN": ("m.json", json.dumps(MIN), [("1", "7", *ANNA)]),
+    "Label Studio, one annotation without a name": (
+        "ann.json",
+        json.dumps([label_studio(1, TEXT, (None, [ANNA]))]),
+        [("1", "ann", *ANNA)],
+    ),
+    "WebAnno TSV, several layers": (
+        "ann.tsv",
+        LAYERS,
+        [("FOLDER", "ann", 0, 4, "PER"), ("FOLDER", "ann", 12, 16, "LOC")],
+    ),
+    "CoNLL 2003": ("ann.conll", CONLL_2003, [("1", "ann", 0, 4, "PER"), ("2", "ann", 0, 5, "LOC")]),
     "CoNLL": (
         "crowd.conll",
         CONLL,
@@ -209,6 +238,12 @@ REFUSED = {
         "document,annotator,start,end,label\nd,bo,,,\n",
         "nobody marked anything",
     ),
+    "all members of doccano": (
+        "all.jsonl",
+        lines({"id": 1, "text": "x", "label": []}),
+        "all members together",
+    ),
+    "XMI of INCEpTION": ("ann.xmi", "<?xml version='1.0'?>", "is XML; export it as WebAnno TSV 3"),
     "lines of different lengths": ("a.conll", "x O O\ny O\n", "sentence 1: its lines"),
 }
 
@@ -326,10 +361,69 @@ def test_what_is_written_is_read_again(crowd, form, name, tmp_path):
     assert again.rows() == result.spans().select(again.columns).rows()
 
 
-def test_label_studio_gets_predictions_for_its_own_tasks(crowd, tmp_path):
-    spans.write(spans.aggregate(crowd), tmp_path / "back.json", "label-studio")
-    tasks = json.loads((tmp_path / "back.json").read_text())
-    assert [task["id"] for task in tasks] == list(range(10))
-    first = tasks[0]["predictions"][0]["result"][0]
-    assert first["value"] == {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
-    assert 0.5 < first["score"] < 1
+def test_label_studio_gets_predictions_as_its_questions_and_data_are(tmp_path):
+    task = label_studio(1, TEXT, *((who, [ANNA]) for who in "abc"))
+    task["data"] |= {"source": "web", "body": task["data"].pop("text")}
+    for annotation in task["annotations"]:
+        annotation["result"][0] |= {"from_name": "ner", "to_name": "body", "type": "labels"}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    result = spans.aggregate(spans.read(tmp_path / "tasks.json"))
+    spans.write(result, tmp_path / "back.json", "label-studio")
+    [back] = json.loads((tmp_path / "back.json").read_text())
+    assert (back["id"], back["data"]) == (1, task["data"])
+    [found] = back["predictions"][0]["result"]
+    value = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
+    assert found | {"score": 0} == {
+        "from_name": "ner",
+        "to_name": "body",
+        "type": "labels",
+        "value": value,
+        "score": 0,
+    }
+    assert 0.5 < found["score"] == back["predictions"][0]["score"] < 1
+
+
+def test_a_text_of_a_sentence_stands_where_its_tokens_do(tmp_path):
+    (tmp_path / "ann.tsv").write_text(LAYERS)
+    marks = spans.read(tmp_path / "ann.tsv")
+    assert marks.texts == {tmp_path.name: "Anna works  Rome"}
+    assert marks.left_out == {"layer POS": 1}
+
+
+# The command line
+
+
+def test_the_command_prints_the_consensus_and_writes_it_back(crowd, tmp_path):
+    path, names = tmp_path / "tasks.json", ("c.csv", "a.csv", "p.csv")
+    done = succeed("spans", path)
+    assert done.stdout.startswith(
+        "document,start,end,label,probability,n_readers,n_marked,text\n0,0,4,PER,"
+    )
+    assert "Marks(72 spans by 3 annotators in 10 documents) -> 30 spans by " in done.stderr
+    candidates, people, pairs = (tmp_path / name for name in names)
+    words = [
+        "--candidates",
+        candidates,
+        "--annotators",
+        people,
+        "--pairs",
+        pairs,
+        "--threshold",
+        "2",
+    ]
+    done = succeed("spans", path, "-o", tmp_path / "out.jsonl", *words)
+    assert [pl.read_csv(file).height for file in (candidates, people, pairs)] == [30, 3, 3]
+    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["label"] == []
+    assert "alpha on characters" in done.stdout
+    figures = json_of("spans", path)
+    assert (figures["spans"], figures["marks"], figures["left_out"]) == (30, 72, {})
+    assert figures["f1_exact"] == pytest.approx((60 + 20 + 20) / (60 + 42 + 42))
+
+
+@pytest.mark.parametrize("tool", EXPORTS)
+def test_who_aggregates_marked_texts_is_told_the_command_that_does(tool, tmp_path):
+    name, content, _ = EXPORTS[tool]
+    (tmp_path / name).write_text(content)
+    for command in ("aggregate", "agreement"):
+        if tool not in ("a table", "Argilla 1", "Label Studio, one annotation without a name"):
+            assert f"run finegold spans {tmp_path / name}" in refusal_of(command, tmp_path / name)

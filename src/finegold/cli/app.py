@@ -27,6 +27,7 @@ PANELS = {
         "next": "trust:next_votes",
         "judges": "judges",
         "rank": "judges",
+        "spans": "spans",
     },
     "Data": {"update": "aggregate", "convert": "data", "export": "data"},
     "Research": {"methods": "show", "simulate": "data"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -27,6 +28,8 @@ class Reading:
     annotator: str
     spans: list[tuple[int, int, str]]
     text: str | None = None
+    # what the tool needs to take spans back, by its own names
+    form: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Marks:
         texts: The documents' texts, where the file has them.
         source: The file, for messages.
         left_out: What was not read, and how often.
+        forms: What the tool needs to take spans of a document back, such as the names of a question in Label Studio.
     """
 
     spans: pl.DataFrame
@@ -46,12 +50,16 @@ class Marks:
     texts: dict[str, str] = field(default_factory=dict)
     source: str = ""
     left_out: dict[str, int] = field(default_factory=dict)
+    forms: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return (
-            f"Marks({self.spans.height:,} spans by {self.readings['annotator'].n_unique():,} annotators"
-            f" in {self.readings['document'].n_unique():,} documents)"
-        )
+        counts = {
+            "span": self.spans.height,
+            "annotator": self.readings["annotator"].n_unique(),
+            "document": self.readings["document"].n_unique(),
+        }
+        spans, people, documents = (f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts.items())
+        return f"Marks({spans} by {people} in {documents})"
 
 
 def collect(readings: Iterable[Reading], source: str, left_out: Counter[str]) -> Marks:
@@ -59,8 +67,10 @@ def collect(readings: Iterable[Reading], source: str, left_out: Counter[str]) ->
     spans: dict[str, list[object]] = {name: [] for name in SCHEMA}
     read: dict[tuple[str, str], None] = {}
     texts: dict[str, str] = {}
+    forms: dict[str, dict[str, Any]] = {}
     for reading in readings:
         read[reading.document, reading.annotator] = None
+        forms.setdefault(reading.document, {}).update(reading.form)
         if reading.text is not None:
             known = texts.setdefault(reading.document, reading.text)
             if known != reading.text:
@@ -82,4 +92,4 @@ def collect(readings: Iterable[Reading], source: str, left_out: Counter[str]) ->
         left_out["spans that somebody marked twice"] += repeated
     documents, annotators = zip(*read, strict=True)
     pairs = pl.DataFrame({"document": documents, "annotator": annotators})
-    return Marks(found, pairs, texts, source, dict(left_out))
+    return Marks(found, pairs, texts, source, dict(left_out), forms)

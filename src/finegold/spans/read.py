@@ -1,4 +1,6 @@
-"""Read marked texts: exports of Label Studio, doccano, Prodigy, Argilla, INCEpTION, brat, columns of CoNLL, tables."""
+"""Read marked texts: exports of Label Studio, doccano, Prodigy, Argilla, INCEpTION, brat, columns of
+CoNLL, tables.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,10 @@ from finegold.spans.marks import Marks, Reading, collect
 
 # of what a zip unpacks to
 MAX_BYTES = 2**30
+# what a result of Label Studio says about its question
+IN_STUDIO = ("from_name", "to_name", "type")
+# the file of doccano with the marks of all members
+EVERYBODY = "all"
 LABEL_STUDIO = ("labels", "hypertextlabels", "paragraphlabels")
 ENTITY = re.compile(r"(?:NamedEntity|Span|Entity)$")
 # brat: T1<tab>PER 0 5;8 10<tab>text
@@ -102,7 +109,7 @@ def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Rea
     if file.name.endswith(".ann"):
         yield from _brat(file, files)
     elif file.text.startswith("#FORMAT=WebAnno TSV"):
-        yield from _webanno(file)
+        yield from _webanno(file, left_out)
     elif file.text.lstrip()[:1] in ("{", "["):
         yield from _json(file, left_out)
     elif file.name.endswith(".txt") and any(each.name.endswith(".ann") for each in files):
@@ -110,7 +117,7 @@ def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Rea
     elif _is_table(file.text):
         yield from _table(file)
     else:
-        yield from _conll(file)
+        yield from _conll(file, left_out)
 
 
 # JSON
@@ -131,6 +138,8 @@ def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
             continue
         try:
             yield from reader(record, file, left_out)
+        except InputError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{file.name}, record {number} is damaged ({type(error).__name__}: {error}); export it again"
@@ -154,34 +163,57 @@ def _records(file: File) -> list[dict[str, Any]]:
 
 
 def _label_studio(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    document = str(record["id"])
-    text = next((value for value in record["data"].values() if isinstance(value, str)), None)
-    texts = {value for value in record["data"].values() if isinstance(value, str)}
-    for position, annotation in enumerate(
-        record.get("annotations") or record.get("completions") or (), 1
-    ):
+    document, data = str(record["id"]), record["data"]
+    texts = [value for value in data.values() if isinstance(value, str)]
+    annotations = record.get("annotations") or record.get("completions") or ()
+    for position, annotation in enumerate(annotations, 1):
         if annotation.get("was_cancelled"):
             left_out["skipped annotations"] += 1
             continue
-        spans = []
+        spans, form = [], {"data": data}
         for result in annotation.get("result") or ():
-            value = result.get("value") or {}
-            classes = [name for kind in LABEL_STUDIO for name in value.get(kind) or ()]
-            if not classes:
-                left_out["answers that are not marked texts"] += 1
-                continue
-            start, end = _places(value)
-            spans += [(start, end, str(name)) for name in classes]
+            found = _marks_of(result.get("value") or {})
+            left_out.update({"answers that are not marked texts": 1} if not found else {})
+            if found:
+                spans += found
+                form |= {name: result[name] for name in IN_STUDIO if name in result}
         who = annotation.get("completed_by")
         who = who.get("email") or who.get("id") if isinstance(who, dict) else who
-        name = f"{file.stem} {position}" if who is None else str(who)
-        yield Reading(document, name, spans, text if len(texts) == 1 else None)
+        # of a file of one annotator, who need not be named in it
+        nobody = file.stem if len(annotations) == 1 else f"{file.stem} {position}"
+        text = _text_of(data, form, texts)
+        yield Reading(document, nobody if who is None else str(who), spans, text, form)
 
 
-def _places(value: dict[str, Any]) -> tuple[int, int]:
-    """Places of a result of Label Studio: in texts of HTML, they are counted over the whole text as well."""
+def _text_of(data: dict[str, Any], form: dict[str, Any], texts: list[str]) -> str | None:
+    """Return the text that was marked: the only one, or the one that the marks were made in."""
+    named = data.get(str(form.get("to_name")))
+    return texts[0] if len(texts) == 1 else named if isinstance(named, str) else data.get("text")
+
+
+def _label_studio_min(
+    record: dict[str, Any], file: File, left_out: Counter[str]
+) -> Iterator[Reading]:
+    """JSON-MIN: an annotation for each record, with its marks in the field of their question."""
+    fields = [name for name in record if _are_marks(record[name])]
+    spans = [span for name in fields for value in record[name] for span in _marks_of(value)]
+    text = record.get("text")
+    yield Reading(str(record["id"]), str(record["annotator"]), spans, text)
+
+
+def _are_marks(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(v, dict) and _marks_of(v) for v in value)
+
+
+def _marks_of(value: dict[str, Any]) -> list[tuple[int, int, str]]:
+    """Return the marks in a value of Label Studio, whose places in a text of HTML are counted over
+    the whole text as well.
+    """
+    classes = [name for kind in LABEL_STUDIO for name in value.get(kind) or ()]
+    if not classes:
+        return []
     offsets = value.get("globalOffsets") or value
-    return int(offsets["start"]), int(offsets["end"])
+    return [(int(offsets["start"]), int(offsets["end"]), str(name)) for name in classes]
 
 
 def _doccano(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
@@ -191,6 +223,11 @@ def _doccano(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iter
             (each["start_offset"], each["end_offset"], each["label"]) for each in record["entities"]
         ]
     who = record.get("annotator", record.get("username", file.stem))
+    if who == EVERYBODY:
+        raise InputError(
+            f"{file.name} holds the marks of all members together, so that nobody can tell who marked"
+            ' what; export a project without "Share annotations across all users"'
+        )
     spans = [(int(start), int(end), str(label)) for start, end, label in marked]
     yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
 
@@ -268,6 +305,7 @@ RECORDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., Iterator[Re
         lambda r: isinstance(r.get("data"), dict) and ("annotations" in r or "completions" in r),
         _label_studio,
     ),
+    (lambda r: {"id", "annotator", "lead_time"} <= r.keys(), _label_studio_min),
     (
         lambda r: isinstance(r.get("fields"), dict) and isinstance(r.get("responses"), dict),
         _argilla,
@@ -299,27 +337,49 @@ def _brat(file: File, files: list[File]) -> Iterator[Reading]:
     yield Reading(file.stem, file.folder or "annotator", spans, texts.get(file.name[:-4] + ".txt"))
 
 
-def _webanno(file: File) -> Iterator[Reading]:
-    """WebAnno TSV 3: a token on each line; PER[1] on several lines is one span, and PER alone one of one token."""
-    texts, spans, numbered = [], [], dict[tuple[str, str], list[int]]()
+def _webanno(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    """WebAnno TSV 3: a token on each line, and a column for each feature of a layer of spans.
+
+    PER[1] on several lines is one span, and PER alone is one of one token.
+    """
+    text, sentence = "", ""
+    spans, numbered = [], dict[tuple[str, str], list[int]]()
+    layers = re.findall(r"^#T_SP=(.*)$", file.text, re.MULTILINE)
+    column, others = _column_of_entities([layer.strip().split("|") for layer in layers])
+    left_out.update(f"layer {layer}" for layer in others)
     for line in file.text.splitlines():
         if line.startswith("#Text="):
-            texts.append(line.removeprefix("#Text="))
+            sentence = line.removeprefix("#Text=")
         fields = line.split("\t")
-        if line.startswith("#") or len(fields) < 4 or not re.fullmatch(r"\d+-\d+", fields[0]):
+        if not re.fullmatch(r"\d+-\d+", fields[0]) or len(fields) <= column:
             continue
         start, end = (int(place) for place in fields[1].split("-"))
-        for value in fields[3].split("|"):
+        # a sentence stands where its first token does
+        text, sentence = (text.ljust(start) + sentence, "") if sentence else (text, "")
+        for value in fields[column].split("|"):
             label, _, number = value.partition("[")
             if label in ("", "_", "*"):
                 continue
             if number:
-                places = numbered.setdefault((label, number), [start, end])
-                places[1] = end
+                numbered.setdefault((label, number), [start, end])[1] = end
             else:
                 spans.append((start, end, label))
     spans += [(start, end, label) for (label, _), (start, end) in numbered.items()]
-    yield Reading(file.folder or file.stem, file.stem, spans, " ".join(texts) or None)
+    yield Reading(file.folder or file.stem, file.stem, spans, text or None)
+
+
+def _column_of_entities(layers: list[list[str]]) -> tuple[int, list[str]]:
+    """Return the column with the classes of spans, and the layers that are left aside: named
+    entities are asked first, then layers of one's own.
+    """
+    found, column = [], 3
+    for name, *features in layers:
+        rank = 0 if "NamedEntity" in name else 1 if name.startswith(("custom", "webanno")) else 2
+        feature = features.index("value") if "value" in features else 0
+        found.append((rank, column + feature, name.rpartition(".")[2]))
+        column += max(len(features), 1)
+    best = min(found, default=(0, column, ""))
+    return best[1], [each[2] for each in found if each != best]
 
 
 def _is_table(text: str) -> bool:
@@ -349,34 +409,37 @@ def _table(file: File) -> Iterator[Reading]:
         yield Reading(str(document), str(who), spans)
 
 
-def _conll(file: File) -> Iterator[Reading]:
-    """Columns: a token and then a tag for each annotator (`?` where a sentence was not read), sentences between blank
-    lines. Tags are B-PER, I-PER, O, or classes alone.
+def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    """Columns: a token and then a tag for each annotator (`?` where a sentence was not read),
+    sentences between blank lines. Tags are B-PER, I-PER, O, or classes alone. As in CoNLL 2003, the
+    last column alone counts where another one never has the tag O, as parts of speech do not.
     """
-    blocks = re.split(r"\n\s*\n", file.text.replace("\r\n", "\n").strip("\n"))
-    width = 0
-    for number, block in enumerate(blocks, 1):
-        rows = [
-            line.split()
-            for line in block.split("\n")
-            if line.strip() and not line.startswith("-DOCSTART-")
-        ]
-        if not rows:
-            continue
-        width = width or len(rows[0])
+    if file.text.startswith("<?xml"):
+        raise InputError(f"{file.name} is XML; export it as WebAnno TSV 3 or as UIMA CAS JSON")
+    lines = [line.split() for line in file.text.splitlines() if not line.startswith("-DOCSTART-")]
+    sentences = [list(rows) for is_full, rows in groupby(lines, bool) if is_full]
+    width = len(sentences[0][0]) if sentences else 0
+    for number, rows in enumerate(sentences, 1):
         if width < 2 or any(len(row) != width for row in rows):
             raise InputError(
-                f"{file.name}, sentence {number}: its lines are not a token and as many tags as in the first sentence"
+                f"{file.name}, sentence {number}: its lines are not a token and as many tags as in"
+                " the first sentence"
             )
-        ends, text = [], ""
+    columns = range(1, width)
+    tags = {column: {row[column] for rows in sentences for row in rows} for column in columns}
+    if width > 3 and any(not {"O", "?"} & tags[column] for column in columns):
+        columns = range(width - 1, width)
+        left_out["columns before the last"] += width - 2
+    for number, rows in enumerate(sentences, 1):
+        places, text = [], ""
         for token, *_ in rows:
             text += (" " if text else "") + token
-            ends.append((len(text) - len(token), len(text)))
-        for column in range(1, width):
-            tags = [row[column] for row in rows]
-            if "?" not in tags:
-                who = file.stem if width == 2 else f"{file.stem} {column}"
-                yield Reading(f"{number}", who, list(_runs(tags, ends)), text)
+            places.append((len(text) - len(token), len(text)))
+        for column in columns:
+            said = [row[column] for row in rows]
+            if "?" not in said:
+                who = file.stem if len(columns) == 1 else f"{file.stem} {column}"
+                yield Reading(f"{number}", who, list(_runs(said, places)), text)
 
 
 def _runs(tags: list[str], places: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -57,31 +58,25 @@ def _doccano(result: SpanResult, spans: pl.DataFrame) -> str:
 def _label_studio(result: SpanResult, spans: pl.DataFrame) -> str:
     tasks = []
     for document, text, rows in _documents(result, spans):
-        found = []
-        for row in rows:
-            value = {
-                "start": row["start"],
-                "end": row["end"],
-                "text": row["text"],
-                "labels": [row["label"]],
-            }
-            found.append(
-                {
-                    "from_name": "label",
-                    "to_name": "text",
-                    "type": "labels",
-                    "value": value,
-                    "score": row["probability"],
-                }
-            )
-        prediction = {"model_version": f"finegold {result.method}", "result": found}
-        tasks.append(
+        form = {"from_name": "label", "to_name": "text", "type": "labels", "data": {"text": text}}
+        form |= result.marks.forms.get(document, {})
+        data, kind = form.pop("data"), str(form["type"])
+        found: list[dict[str, Any]] = [
             {
-                "id": int(document) if document.isdigit() else document,
-                "data": {"text": text},
-                "predictions": [prediction],
+                **form,
+                "value": {name: row[name] for name in ("start", "end", "text")}
+                | {kind: [row["label"]]},
+                "score": row["probability"],
             }
-        )
+            for row in rows
+        ]
+        prediction = {
+            "model_version": f"finegold {result.method}",
+            "score": min((each["score"] for each in found), default=None),
+            "result": found,
+        }
+        name = int(document) if document.isdigit() else document
+        tasks.append({"id": name, "data": data, "predictions": [prediction]})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from os.path import commonpath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
@@ -79,9 +81,12 @@ REGIONS = {
     "COCO": "images[] annotations[] categories[]",
     "LabelMe": "shapes[] imagePath",
     "CVAT": "<text:<annotations>>",
-    "INCEpTION": "%TYPES | <text:#FORMAT=WebAnno> | <text:<xmi:XMI>",
+    "INCEpTION": "%TYPES | %FEATURE_STRUCTURES | <text:#FORMAT=WebAnno> | <text:<xmi:XMI>",
 }
-TEXTS = ("INCEpTION",)
+SUFFIXES_OF_TEXTS = {".ann": "brat", ".conll": "CoNLL", ".iob": "CoNLL", ".bio": "CoNLL"}
+# fields of a mark in a text
+PLACES = {"start", "start_offset"}
+TEXTS = {"INCEpTION", *SUFFIXES_OF_TEXTS.values()}
 
 
 def _has_marks(names: frozenset[str], marks: str) -> bool:
@@ -123,6 +128,7 @@ def find_export(
         return export_named(format)
     if may_be_table and all(seen.is_table for seen in sources):
         return None
+    refuse_marks(sources)
     exports = [_export_of(seen) for seen in sources]
     for export, seen in zip(exports, sources, strict=True):
         if export is not exports[0]:
@@ -141,9 +147,6 @@ def find_export(
 
 def _export_of(seen: Source) -> Export | None:
     names = _names_in(seen)
-    for title, marks in REGIONS.items():
-        if _has_marks(names, marks):
-            raise _regions_of(title, seen)
     for name in MARKS:
         if name != LAST and (export := _tool(name, seen, names)) is not None:
             return export
@@ -166,18 +169,29 @@ def _tool(name: str, seen: Source, names: frozenset[str]) -> Export | None:
     return export if export.fits is None or export.fits(seen) else None
 
 
-def _regions_of(title: str, seen: Source) -> InputError:
-    if title in TEXTS:
-        problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
-        return InputError(problem, remedies=[Remedy(text=f"run finegold spans {seen.name}")])
-    problem = (
-        f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on whole"
-        " tasks and marked texts, and neither boxes nor segmentations (see CVAT, datumaro, STAPLE)"
-    )
-    classes = (
-        "for its classes of whole tasks, write a table with the columns task, annotator, label"
-    )
-    return InputError(problem, remedies=[Remedy(text=classes)])
+def refuse_marks(sources: Sequence[Source]) -> None:
+    """Refuse exports that hold marks in texts or images by the name of the tool."""
+    for seen in sources:
+        title = SUFFIXES_OF_TEXTS.get(PurePath(seen.name).suffix)
+        names = frozenset[str]() if title else _names_in(seen)
+        title = title or next((t for t, marks in REGIONS.items() if _has_marks(names, marks)), None)
+        if title in TEXTS:
+            problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
+            raise InputError(problem, remedies=[read_spans(sources)])
+        if title is not None:
+            problem = (
+                f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on"
+                " whole tasks and marked texts, and neither boxes nor segmentations (see CVAT,"
+                " datumaro, STAPLE)"
+            )
+            classes = "for its classes of whole tasks, write a table of task, annotator and label"
+            raise InputError(problem, remedies=[Remedy(text=classes)])
+
+
+def read_spans(sources: Sequence[Source]) -> Remedy:
+    """Return the command that reads marked texts: of several files, those of their folder."""
+    names = [seen.name for seen in sources]
+    return Remedy(text=f"run finegold spans {names[0] if len(names) == 1 else commonpath(names)}")
 
 
 def export_named(name: str) -> Export:
@@ -204,16 +218,12 @@ def format_names() -> list[str]:
 def add_nested_hint(error: InputError, sources: Sequence[Source]) -> None:
     """Add to an error about a table of JSON how votes inside lists and objects are read."""
     for seen in sources:
-        refuse_one_object(seen)
         for name, value in seen.record.items():
             marks = value if isinstance(value, list) else []
-            if marks and all(
-                isinstance(mark, dict) and {"start", "end"} <= {*mark} for mark in marks
-            ):
+            if any(isinstance(mark, dict) and PLACES & mark.keys() for mark in marks):
                 problem = f'"{name}" marks spans in texts, which are not votes on whole tasks'
-                raise InputError(
-                    problem, seen.name, [Remedy(text=f"run finegold spans {seen.name}")]
-                )
+                raise InputError(problem, seen.name, [read_spans(sources)])
+        refuse_one_object(seen)
     is_nested = any(_has_marks(_names_in(seen), MARKS[LAST][1]) for seen in sources)
     if is_nested and not any("format" in each.options for each in error.remedies):
         error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)

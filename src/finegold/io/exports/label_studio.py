@@ -118,11 +118,9 @@ def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, 
         label = answer_of(value, wants_text=question == options.question)
         if label is not None:
             yield question, label
-        elif question:
-            # what has no name relates regions to each other
-            is_text = "start" in value and "end" in value and TEXT in value
-            what = base.SPANS if is_text else "marked regions"
-            options.left_out["free texts" if value.keys() == {TEXT} else what] += 1
+        elif question or value:
+            # what has neither relates regions to each other
+            options.left_out["free texts" if value.keys() == {TEXT} else _regions(value)] += 1
 
 
 def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
@@ -180,12 +178,19 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
     """One choice is a text, several are {"choices": [...]}, all other answers a list such as
     [{"rating": 4}].
     """
-    values = value if isinstance(value, list) else [value]
-    answers = [answer_of(item) if isinstance(item, dict) else item for item in values]
-    known = [answer for answer in answers if answer is not None]
-    if len(known) < len(answers):
-        options.left_out["marked regions"] += 1
+    known = []
+    for item in value if isinstance(value, list) else [value]:
+        answer = answer_of(item) if isinstance(item, dict) else item
+        if answer is None and isinstance(item, dict):
+            options.left_out[_regions(item)] += 1
+        known += [] if answer is None else [answer]
     return join_labels(known)
+
+
+def _regions(value: dict[str, Any]) -> str:
+    """Return what marks are counted as: `finegold.spans` reads those in texts."""
+    is_text = {"start", "end"} <= value.keys() and "channel" not in value
+    return base.SPANS if is_text else "marked regions"
 
 
 EXPORT = Export(

@@ -25,7 +25,7 @@ from finegold.io.columns import (
     find_column,
     list_names,
 )
-from finegold.io.exports import base
+from finegold.io.exports import PLACES, base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
 from finegold.votes.encoding import text_of
@@ -263,9 +263,11 @@ def _pairs_of(votes: Any) -> Iterator[tuple[Any, Any]]:
     for vote in votes.items() if isinstance(votes, dict) else votes:
         if isinstance(vote, dict):
             labels, annotators = candidates(vote, LABEL), candidates(vote, ANNOTATOR)
-            if len(labels) != 1 or len(annotators) > 1 or candidates(vote, TASK):
-                what = "no label" if not labels else "several fields for one vote"
-                what = "a task" if candidates(vote, TASK) else what
+            other = (
+                "a task" if candidates(vote, TASK) else "a place" if PLACES & vote.keys() else ""
+            )
+            if len(labels) != 1 or len(annotators) > 1 or other:
+                what = other or ("several fields for one vote" if labels else "no label")
                 fields = ", ".join(vote) or "(none)"
                 raise DamagedExport(f"found {what} in an object with the fields {fields}")
             annotator, label = vote[annotators[0]] if annotators else None, vote[labels[0]]

@@ -40,7 +40,8 @@ def _votes(record: Any, seen: Source, options: ExportOptions) -> list[Vote]:
             return [Vote(task, annotator, base.join_labels(need(record, "accept", list, [])), "")]
         options.left_out["rejected choices"] += 1
         return [Vote(task)]
-    if str(record.get("_view_id", "")).endswith("_manual"):
+    is_manual = "spans" in record and "label" not in record and "_view_id" not in record
+    if is_manual or str(record.get("_view_id", "")).endswith("_manual"):
         options.left_out["marked regions" if "image" in record else base.SPANS] += 1
         return [Vote(task)]
     # Accept or reject: the answer to the question whether the label fits, where there is one.

@@ -15,7 +15,7 @@ import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import problems_of_text
-from finegold.io.exports import ALL
+from finegold.io.exports import ALL, read_spans
 from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions
 from finegold.io.long import IDS, LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
@@ -84,9 +84,7 @@ def read_export(
             f"{what} ({number:,})" for what, number in export_options.left_out.items()
         )
         if left_out:
-            files = " ".join(seen.name for seen in sources[:3])
-            is_marked = SPANS in export_options.left_out
-            remedies = [Remedy(text=f"run finegold spans {files}")] if is_marked else []
+            remedies = [read_spans(sources)] if SPANS in export_options.left_out else []
             raise InputError(f"{name} holds no votes; left out were {left_out}", "", remedies)
         raise InputError(f"{name} holds no votes", remedies=[Remedy(text=export.remedy)])
     most = n_votes.most_common(MOST_LISTED)
