@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +41,10 @@ class RealSet(NamedTuple):
         return len(self.votes) * self.n_classes
 
     @property
+    def votes_per_task(self) -> float:
+        return len(self.votes) / len(self.truth)
+
+    @property
     def counts(self) -> NDArray[np.float64]:
         """[T, K] The votes of each task for each class."""
         counts = np.zeros((len(self.truth), self.n_classes))
@@ -52,6 +57,14 @@ class RealSet(NamedTuple):
         counts = self.counts
         shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
         return shares
+
+    def thin(self, n_votes: int, draw: int) -> RealSet:
+        """So many votes of each task, drawn without replacement; all of a task with fewer."""
+        rng = np.random.default_rng([zlib.crc32(self.name.encode()), n_votes, draw])
+        votes = self.votes[rng.permutation(len(self.votes))]
+        votes = votes[np.argsort(votes[:, 0], kind="stable")]
+        first = np.searchsorted(votes[:, 0], votes[:, 0])
+        return self._replace(votes=votes[np.arange(len(votes)) - first < n_votes])
 
     def annotations(self, n_tasks: int | None = None) -> Annotations:
         """All votes, or those of the first tasks only."""

@@ -33,9 +33,8 @@ Names are those of `finegold aggregate --method`, classes those of `finegold`. E
 
 **Which one when?** [Choosing](../evidence/choosing.md) has the figures behind this list, from 80 real data sets.
 
-- You do not know yet: `{DEFAULT_METHOD}`, the default. It was the best on average, it was never three points below the
-  majority vote, and its probabilities were the best.
-- There are fewer than 100 tasks, or one or two votes per task: `mv`. No method can learn much about annotators there.
+- You do not know yet, also with two votes per task or few tasks: `{DEFAULT_METHOD}`, the default. It was the best on
+  average with two, three and all votes, and its probabilities were the best.
 - Crowds whose members differ in skill and cast many votes each: `{DEFAULT_METHOD}`; try `hds`, too.
 - Panels of language models: `{DEFAULT_METHOD}` for probabilities. `glad` had a point more accuracy, but its
   probabilities are far too high.

@@ -5,37 +5,33 @@ classes that explain the votes best need not be the truth. The anchored vote kee
 to the votes in every sweep.
 
     V_il   votes of task i for class l, d_i their number
-    a      accuracy of a typical vote, from the agreement p of two votes on a task: p = a^2 + (1 -
-    a)^2 / (K - 1) kappa  H(vote | annotator) / H(vote): 1 if all annotators use the classes equally
-    often, 0 if everybody votes for
-           one class only, like labelling functions
+    a      accuracy of a typical vote, from the agreement p of two votes on a task:
+           p = a^2 + (1 - a)^2 / (K - 1)
+    kappa  H(vote | annotator) / H(vote): 1 if all annotators use the classes equally often, 0 if
+           everybody votes for one class only, like labelling functions
 
 Start with q_i = V_i / d_i. Each sweep computes from q
 
     n_jkl  = sum of q_ik over the votes of annotator j for l
     mu_kl  = (sum_j n_jkl + c coin_kl) / its row sum          everybody's matrix; coin is right with
-    probability a,
-             c = .3 sum(n) / K                                every error is equally likely
+             probability a, every error is equally likely; c = sum(n) / K, so that both count alike
     pi_jkl = (n_jkl + 2 mu_kl) / its row sum                  the matrix of annotator j
-    w_jkl  = (log pi_jkl + log mu_kl) / 2
-    u_j    = skill_j^(.75 kappa), skill_j = (a_j - 1/K) / (1 - 1/K), a_j = (sum_k n_jkk + 2 a) /
-    (d_j + 2)
+    w_jkl  = .7 log pi_jkl + .3 log mu_kl
+    u_j    = skill_j^kappa, skill_j = (a_j - 1/K) / (1 - 1/K), a_j = (sum_k n_jkk + 2 a) / (d_j + 2)
 
     vote_ik  proportional to the sum of u_j over the votes for k
-    model_ik proportional to tau_k^(kappa / 2) exp(sum over the votes (j, l) of w_jkl), tau_k =
-    mean_i q_ik + .001;
-             0 for classes without votes on the task
-    q_i    = (vote_i + model_i) / 2
+    model_ik proportional to tau_k^kappa exp(sum over the votes (j, l) of w_jkl), tau_k = mean_i
+             q_ik + .001; 0 for classes without votes on the task
+    q_i      = (vote_i + model_i) / 2
 
-Four sweeps are enough. The posterior is q_i, calibrated for the effective number of independent
-votes, d_i / D_i, where D_i = 1 + (d_i - 1) rho is the design effect of survey statistics:
+Four sweeps are enough. Annotators err together, so d_i votes say less than d_i independent ones:
+they count as the root of d_i beside c' votes that are spread evenly over the classes, more of them
+the less two votes agree. The posterior is
 
-    rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 if the
-    model is right phi_i = (d_i / D_i q_i^(D_i^-1/4) + c' / K) / (d_i / D_i + c'),  c' = 2 (1 - a) K
-    / (K - 1)
+    phi_i = (sqrt(d_i) q_i + c' / K) / (sqrt(d_i) + c'),  c' = 1.5 (1 - a) K / (K - 1)
 
-The calibration keeps the order of the classes in q. docs/evidence/choosing.md explains how the
-constants were chosen.
+which keeps the order of the classes in q. docs/inside/default.md says what the formula assumes,
+what each part of it is worth on real data, and where it fails.
 """
 
 from __future__ import annotations
@@ -50,7 +46,6 @@ from finegold.engines.base import Block
 from finegold.kernels import anchored as kernels
 from finegold.kernels.anchored import Model, Sums
 from finegold.methods.base import (
-    POSITIVE,
     Floats,
     Method,
     Range,
@@ -58,19 +53,19 @@ from finegold.methods.base import (
 )
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
+from finegold.results.matrices import OWN_SHARE
 from finegold.votes.annotations import Annotations
 
-WEIGHT, POWER = Range("between 0 and 1", 0, 1), Range("at least 0", 0, 100)
+# votes that everybody's matrix, and a, count for in those of each annotator
+PRIOR_VOTES = 2.0
+# c' of a crowd that votes at random
+DOUBT = 1.5
 # added to tau, so that a class without labels stays possible
 LEAST_SHARE = 1e-3
 # annotators who are worse than chance keep a small weight
 LEAST_SKILL = 1e-3
-# minimum distance of a, and of a_j in residuals, from chance and from 1
+# minimum distance of a from chance and from 1
 ACCURACY_MARGIN = 0.02
-# c' of a crowd that votes at random
-CALIBRATION_VOTES = 2.0
-# of the design effect, in the calibration
-DESIGN_POWER = 0.25
 # whose logarithms take less time than importing SciPy
 FEW_NUMBERS = 10_000
 # below, accuracies differ from confidences clearly more than on whole data sets
@@ -83,8 +78,6 @@ class Statistics(NamedTuple):
     tau: Floats
     # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
     n: Floats
-    # [2] sums of products of residuals, and the same sums for a correlation of 1
-    excess: Floats
 
 
 class First(NamedTuple):
@@ -99,22 +92,14 @@ class First(NamedTuple):
 class Parameters(NamedTuple):
     # [2] as in First
     pairs: Floats
-    # [2] as in Statistics
-    excess: Floats
     # [K]
     tau: Floats
     # [W, L, K]
     n: Floats
     # [L, K]
     mu: Floats
-    # [K]
-    log_prior: Floats
-    # [W, L, K] w
-    log_v: Floats
-    # [W, 3] u_j, a_j, sqrt(a_j (1 - a_j))
-    people: Floats
-    # [4] of the next sweep: share of the votes, rho, c', power
-    kernel_settings: Floats
+    # for the next sweep
+    model: Model
     # number of sweeps so far
     sweeps: int
 
@@ -134,13 +119,6 @@ class AnchoredVote(Method):
         max_iterations: Number of sweeps.
         seed: Has no effect: nothing is drawn at random.
         vote_share: Weight of the votes themselves in a label; the rest is the model's.
-        own_share: Weight of an annotator's own matrix in the model; the rest: everybody's.
-        class_prior: Exponent of the class frequencies: 0 ignores them, 1 uses them in full.
-        skill_power: Exponent of an annotator's skill in the weight of their votes; 0 gives all
-            votes the same weight.
-        prior_votes: Votes that everybody's matrix, and the typical accuracy, count for in those of
-            each annotator.
-        coin_share: Weight of uniform errors in everybody's matrix, a share of all votes.
 
     Examples:
         >>> import finegold
@@ -154,12 +132,7 @@ class AnchoredVote(Method):
     takes_prior: ClassVar[bool] = True
 
     max_iterations: int = 4
-    vote_share: float = setting(0.5, WEIGHT)
-    own_share: float = setting(0.5, WEIGHT)
-    class_prior: float = setting(0.5, POWER)
-    skill_power: float = setting(0.75, POWER)
-    prior_votes: float = setting(2.0, POSITIVE)
-    coin_share: float = setting(0.3, POSITIVE)
+    vote_share: float = setting(0.5, Range("between 0 and 1", 0, 1))
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
@@ -172,20 +145,17 @@ class AnchoredVote(Method):
         return First(0.0, block.class_sums(), n, pairs)
 
     def begin(self, statistics: First) -> Parameters:
-        return self._parameters(statistics.pairs, np.zeros(2), statistics.tau, statistics.n, 0)
+        return self._parameters(statistics.pairs, statistics.tau, statistics.n, 0)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        sums = Sums(np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2))
-        model = Model(
-            parameters.log_prior, parameters.log_v, parameters.people, parameters.kernel_settings
+        sums = Sums(np.zeros_like(parameters.tau), np.zeros_like(parameters.n))
+        change = kernels.sweep(
+            block.few, block.votes, block.gold, parameters.model, block.posterior, sums
         )
-        change = kernels.sweep(block.few, block.votes, block.gold, model, block.posterior, sums)
         return Statistics(change, *sums)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        return self._parameters(
-            before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1
-        )
+        return self._parameters(before.pairs, statistics.tau, statistics.n, before.sweeps + 1)
 
     def converged(self, steps: list[Step]) -> bool:
         """Return whether all sweeps are done; more of them would drift towards the plain model."""
@@ -195,51 +165,33 @@ class AnchoredVote(Method):
         return [caution] if (caution := small_data_caution(n_tasks)) else []
 
     def learned(self, parameters: Parameters) -> Learned:
-        pi = parameters.n + self.prior_votes * parameters.mu
+        pi = parameters.n + PRIOR_VOTES * parameters.mu
         pi /= pi.sum(axis=1, keepdims=True)
-        # a correlation below 0 counts as 0
-        excess = np.maximum(parameters.excess, 0.0)
-        sums = {
-            "n": parameters.n,
-            "mu": parameters.mu.T.copy(),
-            "pairs": parameters.pairs,
-        }
+        sums = {"n": parameters.n, "everybody": parameters.mu.T.copy()}
         prior, confusion = parameters.tau / parameters.tau.sum(), pi.transpose(0, 2, 1).copy()
-        return Learned(
-            class_prior=prior, confusion=confusion, statistics={**sums, "excess": excess}
-        )
+        return Learned(class_prior=prior, confusion=confusion, statistics=sums)
 
-    def _parameters(
-        self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int
-    ) -> Parameters:
+    def _parameters(self, pairs: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:
         K = len(tau)
         if self.earlier is not None:
             n = n + self.earlier
         a, kappa = typical_accuracy(pairs, K), uniformity(n.sum(axis=2))
-        mu = n.sum(axis=0) + self.coin_share * float(n.sum()) / K * coin(a, K)
+        mu = n.sum(axis=0) + float(n.sum()) / K * coin(a, K)
         mu /= mu.sum(axis=0)
         # pi; in place, as it is the largest array by far of many classes
-        log_v = n + self.prior_votes * mu
-        log_v /= log_v.sum(axis=1, keepdims=True)
-        np.log(log_v, out=log_v)
-        log_v *= self.own_share
-        log_v += (1 - self.own_share) * np.log(mu)
-        log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
-        right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (
-            n.sum(axis=(1, 2)) + self.prior_votes
-        )
+        w = n + PRIOR_VOTES * mu
+        w /= w.sum(axis=1, keepdims=True)
+        np.log(w, out=w)
+        w *= OWN_SHARE
+        w += (1 - OWN_SHARE) * np.log(mu)
+        right = (np.einsum("jkk->j", n) + PRIOR_VOTES * a) / (n.sum(axis=(1, 2)) + PRIOR_VOTES)
         skill = np.maximum((right - 1 / K) / max(1 - 1 / K, LEAST_SKILL), LEAST_SKILL)
-        right = np.clip(right, ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
-        people = np.stack(
-            [skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1
-        )
-        rho = calibration = 0.0
         # only the last sweep is calibrated, others continue from q
-        if sweeps + 1 >= self.max_iterations and K > 1:
-            rho = float(np.clip(excess[0] / excess[1], 0.0, 1.0)) if excess[1] > 0 else 0.0
-            calibration = CALIBRATION_VOTES * (1 - a) * K / (K - 1)
-        settings = np.array([self.vote_share, rho, calibration, DESIGN_POWER])
-        return Parameters(pairs, excess, tau, n, mu, log_prior, log_v, people, settings, sweeps)
+        is_last = sweeps + 1 >= self.max_iterations and K > 1
+        doubt = DOUBT * (1 - a) * K / (K - 1) if is_last else 0.0
+        log_prior = kappa * np.log(tau / tau.sum() + LEAST_SHARE)
+        model = Model(log_prior, w, skill**kappa, self.vote_share, doubt)
+        return Parameters(pairs, tau, n, mu, model, sweeps)
 
 
 def small_data_caution(n_tasks: int) -> str:

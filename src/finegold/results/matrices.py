@@ -20,6 +20,8 @@ Integers = NDArray[np.int64]
 
 # limits the evidence of a vote that the model considers impossible
 LEAST_PROBABILITY = 1e-9
+# weight of an annotator's own matrix in the evidence of the anchored vote; the rest is everybody's
+OWN_SHARE = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +140,10 @@ def evidence(
 
     each = annotator_matrices(result)
     own = log_ratio(each.at(annotator, for_class, label), each.at(annotator, against, label))
-    share = result.settings.get("own_share")
-    if share is None:
+    if (mu := result.learned.statistics.get("everybody")) is None:
         return own
-    mu = result.learned.statistics["mu"]
-    mixed: Floats = share * own + (1 - share) * log_ratio(mu[for_class, label], mu[against, label])
+    pooled = log_ratio(mu[for_class, label], mu[against, label])
+    mixed: Floats = OWN_SHARE * own + (1 - OWN_SHARE) * pooled
     return mixed
 
 

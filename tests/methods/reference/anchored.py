@@ -45,20 +45,19 @@ def anchored(task, annotator, label, K, sweeps=4, gold=None):
     q = V / d[:, None]
     for i, k in gold.items():
         q[i] = np.eye(K)[k]
-    rho = 0.0
     for _ in range(sweeps):
         n = np.zeros((W, K, K))
         for i, j, c, times in zip(task, annotator, label, weight, strict=True):
             n[j, :, c] += times * q[i]
-        mu = n.sum(axis=0) + 0.3 * n.sum() / K * coin
+        mu = n.sum(axis=0) + n.sum() / K * coin
         mu /= mu.sum(axis=1, keepdims=True)
         pi = n + 2 * mu
         pi /= pi.sum(axis=2, keepdims=True)
-        w = 0.5 * np.log(pi) + 0.5 * np.log(mu)
+        w = 0.7 * np.log(pi) + 0.3 * np.log(mu)
         d_j = n.sum(axis=(1, 2))
         a_j = (np.trace(n, axis1=1, axis2=2) + 2 * a) / (d_j + 2)
-        u = np.maximum((a_j - 1 / K) / (1 - 1 / K), 0.001) ** (0.75 * kappa)
-        log_prior = 0.5 * kappa * np.log(q.mean(axis=0) + 0.001)
+        u = np.maximum((a_j - 1 / K) / (1 - 1 / K), 0.001) ** kappa
+        log_prior = kappa * np.log(q.mean(axis=0) + 0.001)
         vote, score = np.zeros((n_tasks, K)), np.where(V > 0, log_prior, -np.inf)
         for i, j, c in zip(task, annotator, label, strict=True):
             vote[i, c] += u[j]
@@ -68,41 +67,15 @@ def anchored(task, annotator, label, K, sweeps=4, gold=None):
         model /= model.sum(axis=1, keepdims=True)
         q = (vote + model) / 2
         for i, k in gold.items():
-            q[i] = model[i] = np.eye(K)[k]
-        last_rho, rho = rho, correlation(task, annotator, label, model, np.clip(a_j, 0.02, 0.98), V)
-    return calibrated(q, d, a, last_rho, K, gold)
+            q[i] = np.eye(K)[k]
+    return calibrated(q, d, a, K, gold)
 
 
-def correlation(task, annotator, label, model, a_j, V):
-    """Of the residuals of two votes of a task."""
-    product, scale = 0.0, 0.0
-    for i in range(len(V)):
-        on_task = np.flatnonzero(task == i)
-        for k in range(V.shape[1]):
-            if V[i, k] == 0:
-                continue
-            for one in on_task:
-                for other in on_task:
-                    if one != other:
-                        r, s = ((label[v] == k) - a_j[annotator[v]] for v in (one, other))
-                        product += model[i, k] * r * s
-        for one in on_task:
-            for other in on_task:
-                if one != other:
-                    p, r = a_j[annotator[one]], a_j[annotator[other]]
-                    scale += np.sqrt(p * (1 - p) * r * (1 - r))
-    return min(max(product / scale, 0.0), 1.0) if scale > 0 else 0.0
-
-
-def calibrated(q, d, a, rho, K, gold):
+def calibrated(q, d, a, K, gold):
     phi = np.empty_like(q)
     for i in range(len(q)):
-        design = 1 + (d[i] - 1) * rho
-        sharp = np.where(q[i] > 0, q[i], 0.0) ** (design**-0.25)
-        sharp[q[i] == 0] = 0.0
-        sharp /= sharp.sum()
-        votes, pseudo = d[i] / design, 2 * (1 - a) * K / (K - 1)
-        phi[i] = (votes * sharp + pseudo / K) / (votes + pseudo)
+        votes, doubt = np.sqrt(d[i]), 1.5 * (1 - a) * K / (K - 1)
+        phi[i] = (votes * q[i] + doubt / K) / (votes + doubt)
         if i in gold:
             phi[i] = np.eye(K)[gold[i]]
     return phi
