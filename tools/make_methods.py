@@ -9,7 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, Method, method_class
+from finegold.methods.base import Method
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, method_class
 
 ROOT = Path(__file__).parents[1]
 EQUATIONS = ROOT / "docs" / "reference" / "equations"

@@ -16,6 +16,7 @@ from finegold.api.estimators import HDS as HDS
 from finegold.api.estimators import IBCC as IBCC
 from finegold.api.estimators import PTBCC as PTBCC
 from finegold.api.estimators import AnchoredVote as AnchoredVote
+from finegold.api.estimators import MACE as MACE
 from finegold.api.estimators import MajorityVote as MajorityVote
 from finegold.api.estimators import TiReMGE as TiReMGE
 from finegold.api.evaluate import agreement as agreement

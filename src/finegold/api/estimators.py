@@ -24,6 +24,7 @@ from finegold.methods import (
     glad,
     hds,
     ibcc,
+    mace,
     mv,
     ptbcc,
     tiremge,
@@ -285,6 +286,10 @@ class HDS(Estimator, hds.HDS):
 
 class IBCC(Estimator, ibcc.IBCC):
     __doc__ = ibcc.IBCC.__doc__
+
+
+class MACE(Estimator, mace.MACE):
+    __doc__ = mace.MACE.__doc__
 
 
 class MajorityVote(Estimator, mv.MajorityVote):

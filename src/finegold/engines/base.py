@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Votes
-from finegold.kernels.cells import FEW_VOTES
+from finegold.kernels.cells import FEW_VOTES, vote_rows
 from finegold.kernels.compiling import fixed_length
 from finegold.votes.annotations import Annotations, kernel_votes
 
@@ -73,6 +73,13 @@ class Block:
         task_ptr, cell_ptr, _, _ = self.votes
         n_votes = cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]
         return np.arange(n) if n_votes < VOTES_PER_BLOCK else fixed_length(n)
+
+    @cached_property
+    def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """Where the votes of each task begin, and the row j K + l of every vote of annotator j for
+        class l.
+        """
+        return vote_rows(self.n_classes, self.votes)
 
     def alone(self) -> Block:
         """Return this block with arrays of its own, which hold no votes of other blocks."""

@@ -1,5 +1,4 @@
-"""Functions of numbers and of whole buffers: exp, log, digamma, log-gamma, softmax, expected logs
-of Dirichlets.
+"""Exponentials and softmax of whole buffers.
 
 `math.exp` in a loop is one call per element. Plain arithmetic is vectorised by the compiler, which
 takes an eighth of the time and is accurate to the last digits.
@@ -65,24 +64,6 @@ def exp_buffer(x: Floats, n: Any) -> None:
         x[i] = recast(recast(p) + (recast(shifted) << 52))
 
 
-# Rows are passed as array and index: creating a view of a row would cost more than the loop over
-# it.
-
-
-@kernel
-def add_row(scale: Any, x: Floats, k: int, total: Floats) -> None:
-    for u in range(total.size):
-        total[u] += scale * x[k, u]
-
-
-@kernel
-def dot_row(x: Floats, y: Floats, k: int) -> Any:
-    total = 0.0
-    for u in range(x.size):
-        total += x[u] * y[k, u]
-    return total
-
-
 # a running product is converted to a logarithm when it exceeds this
 LARGE = 1e90
 
@@ -143,115 +124,3 @@ def normalise(
             tau[k] += p
         row += np.uint64(len(K))
     return change, log_sum + math.log(product)
-
-
-HALF_LOG_2PI = 0.9189385332046727
-# the bits of sqrt(1/2)
-SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
-SHIFT = 8
-# from here on eight terms of the series are exact to the last digit
-ASYMPTOTIC = 10.0
-
-
-@kernel
-def digamma_and_gammaln(x: float) -> tuple[float, float]:
-    """Shift x up by the recurrences, then use the asymptotic series. NaN where x is not positive."""
-    # a count from a damaged file: the recurrence would never end
-    if not x > 0.0:
-        return math.nan, math.nan
-    reciprocals, product = 0.0, 1.0
-    while x < ASYMPTOTIC:
-        reciprocals += 1.0 / x
-        product *= x
-        x += 1.0
-    log_x, y = math.log(x), 1.0 / x
-    z = y * y
-    # Bernoulli numbers B_2n / 2n, then B_2n / (2n (2n - 1)).
-    psi = 1 / 12 - z * (
-        1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12))))
-    )
-    gamma = 1 / 12 - z * (
-        1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))))
-    )
-    log_gamma = (x - 0.5) * log_x - x + HALF_LOG_2PI + y * gamma
-    if product != 1.0:
-        log_gamma -= math.log(product)
-    return log_x - 0.5 * y - z * psi - reciprocals, log_gamma
-
-
-@kernel
-def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
-    """Replace x by log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and
-    sqrt(2).
-    """
-    bits = x.view(np.int64)
-    for i in range(n):
-        e = (bits[i] - SQRT_HALF_BITS) >> 52
-        exponent[i] = np.float64(np.int32(e))
-        bits[i] -= e << 52
-    for i in range(n):
-        f = x[i] - 1.0
-        s = f / (2.0 + f)
-        z = s * s
-        # polynomial of FreeBSD's log: minimax, error below 2**-58
-        p = 1.479819860511658591e-01
-        p = p * z + 1.531383769920937332e-01
-        p = p * z + 1.818357216161805012e-01
-        p = p * z + 2.222219843214978396e-01
-        p = p * z + 2.857142874366239149e-01
-        p = p * z + 3.999999999940941908e-01
-        p = p * z + 6.666666666666735130e-01
-        half = 0.5 * f * f
-        x[i] = exponent[i] * LN2_HIGH - ((half - (s * (half + p * z) + exponent[i] * LN2_LOW)) - f)
-
-
-@kernel
-def digamma_and_gammaln_buffer(
-    x: Floats, n: int, psi: Floats, log_gamma: Floats, scratch: Floats
-) -> None:
-    """Write both functions of the first n numbers x. scratch is [3, at least n]."""
-    ratio, log_y, exponent = scratch[0], scratch[1], scratch[2]
-    for i in range(n):
-        product, slope = x[i], 1.0
-        for step in range(1, SHIFT):
-            factor = x[i] + step
-            slope = slope * factor + product
-            product *= factor
-        ratio[i] = slope / product
-        log_gamma[i] = product
-        log_y[i] = x[i] + SHIFT
-    log_buffer(log_gamma, n, exponent)
-    log_buffer(log_y, n, exponent)
-    for i in range(n):
-        y = x[i] + SHIFT
-        t = 1.0 / y
-        z = t * t
-        # Bernoulli numbers B_2m / 2m, then B_2m / (2m (2m - 1)).
-        a = 1 / 12 - z * (
-            1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12))))
-        )
-        b = 1 / 12 - z * (
-            1 / 360
-            - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))))
-        )
-        psi[i] = log_y[i] - 0.5 * t - z * a - ratio[i]
-        log_gamma[i] = (y - 0.5) * log_y[i] - y + HALF_LOG_2PI + t * b - log_gamma[i]
-
-
-@kernel
-def expected_logs(counts: Floats, logs: Floats) -> float:
-    """Write E log p for p ~ Dirichlet(counts[r]) of every row r to logs. Return the sum of log
-    B(counts[r]).
-    """
-    log_beta = 0.0
-    for r in range(counts.shape[0]):
-        total = 0.0
-        for k in range(counts.shape[1]):
-            total += counts[r, k]
-        psi_total, gamma_total = digamma_and_gammaln(total)
-        log_beta -= gamma_total
-        for k in range(counts.shape[1]):
-            psi, gamma = digamma_and_gammaln(counts[r, k])
-            logs[r, k] = psi - psi_total
-            log_beta += gamma
-    return log_beta

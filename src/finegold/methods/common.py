@@ -66,7 +66,7 @@ class Ballots(NamedTuple):
 
 
 def ballots(block: Block) -> Ballots:
-    first, row = cells.vote_rows(block.n_classes, block.votes)
+    first, row = block.rows
     j, label = np.divmod(row.astype(np.int64), block.n_classes)
     ends = first.astype(np.int64)
     i = np.repeat(np.arange(block.n_tasks), np.diff(ends))

@@ -12,11 +12,6 @@ in Crowdsourcing. ICML 2019.
 Given the truth alone, the votes on a task depend on each other, through its subtype. Inference is
 mean-field variational Bayes: q(z_i, g_i) = rho_i, phi_ik = sum_g rho_ikg, and Dirichlets with
 parameters nu, eta_k and mu_jkg.
-
-Most subtypes lose all their tasks within a few dozen sweeps. The subtypes of a class without tasks
-are bitwise equal, eta = a_pi / G and mu = b, and so is everything computed from them. They are
-computed once, as one column that represents several copies. This does not change results and makes
-most sweeps several times faster.
 """
 
 from __future__ import annotations
@@ -25,13 +20,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from finegold.engines.base import Block
 from finegold.kernels import ebcc as kernels
-from finegold.kernels.cells import vote_rows
-from finegold.kernels.ebcc import LANES
 from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
@@ -41,49 +33,6 @@ from finegold.votes.annotations import Annotations
 LEAST_COUNT = 1e-9
 # random numbers drawn at a time
 DRAW_SIZE = 2**16
-
-
-class Statistics(NamedTuple):
-    change: float
-    # [C] sum_i rho_ikg for each column
-    pi: Floats
-    # [W, L, C] the same over the tasks on which annotator j voted l
-    votes: Floats
-    # sum_i log of the normaliser of rho_i
-    log_norm: float
-
-
-class Columns(NamedTuple):
-    """A column is a subtype, or several identical subtypes of a class."""
-
-    # [K+1] first column of each class; columns after the last class are padding
-    ptr: NDArray[np.uint64]
-    # [C] number of subtypes that the column represents, 0 for padding
-    copies: Floats
-
-    @property
-    def classes(self) -> NDArray[np.int64]:
-        return np.repeat(
-            np.arange(len(self.ptr) - 1), (self.ptr[1:] - self.ptr[:-1]).astype(np.int64)
-        )
-
-
-class Parameters(NamedTuple):
-    # [K]
-    alpha: Floats
-    columns: Columns
-    # nu [K]
-    tau: Dirichlets
-    # [C] of one copy, without padding
-    eta: Floats
-    # [W, L, C]
-    votes: Floats
-    # [C] E log tau_k + E log pi_kg of all copies
-    log_prior: Floats
-    # [W, L, C]
-    log_v: Floats
-    # of all Dirichlets from their priors
-    divergence: float
 
 
 @dataclass(kw_only=True)
@@ -132,47 +81,40 @@ class EBCC(Method):
     def start(self, block: Block, restart: int) -> Statistics:
         """Set rho_ikg = s_ik D_ikg with random D_ik ~ Dirichlet(1, ..., 1)."""
         start_from_shares(block)
-        vote_ptr, row = _vote_rows(block)
+        vote_ptr, row = block.rows
         K, G = block.n_classes, self.n_subtypes
         rng = np.random.default_rng([self.seed, restart, block.index])
-        pi = _pad(np.zeros(K * G))
-        votes = np.zeros((block.n_annotators, K, len(pi)))
+        sums = _zeros(block.n_annotators, K, G)
         step = max(DRAW_SIZE // (K * G), 1)
         for first in range(0, block.n_tasks, step):
             phi = block.posterior[first : first + step]
             draws = rng.standard_exponential((len(phi), K, G))
-            kernels.start(
-                vote_ptr[first : first + len(phi) + 1], row, phi, draws, pi, votes.reshape(-1)
-            )
-        return Statistics(0.0, pi, votes, 0.0)
+            some = vote_ptr[first : first + len(phi) + 1]
+            kernels.start(some, row, phi, draws, sums.pi.reshape(-1), sums.votes.reshape(-1, K * G))
+        return sums
 
     def begin(self, statistics: Statistics) -> Parameters:
-        _, K, width = statistics.votes.shape
-        copies = np.zeros(width)
-        copies[: K * self.n_subtypes] = 1.0
-        columns = Columns(np.arange(K + 1, dtype=np.uint64) * np.uint64(self.n_subtypes), copies)
-        shares = _by_class(columns, statistics.pi)
-        alpha = np.ones(K) if self.class_prior == "uniform" else np.maximum(shares, LEAST_COUNT)
-        return self._parameters(alpha, columns, statistics)
+        shares = np.maximum(statistics.pi.sum(axis=1), LEAST_COUNT)
+        alpha = np.ones_like(shares) if self.class_prior == "uniform" else shares
+        return self._parameters(alpha, statistics)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        pi, votes = np.zeros_like(parameters.log_prior), np.zeros_like(parameters.log_v)
-        columns, log_v = parameters.columns.ptr, parameters.log_v.reshape(-1)
+        K, G = parameters.log_prior.shape
+        sums, log_v = _zeros(block.n_annotators, K, G), parameters.log_v.reshape(-1, K * G)
+        log_prior, pi = parameters.log_prior.reshape(-1), sums.pi.reshape(-1)
         change, log_norm = kernels.sweep(
-            *_vote_rows(block),
+            *block.rows,
             block.gold,
-            columns,
-            parameters.log_prior,
+            log_prior,
             log_v,
             block.posterior,
             pi,
-            votes.reshape(-1),
+            sums.votes.reshape(-1, K * G),
         )
-        return Statistics(change, pi, votes, log_norm)
+        return sums._replace(change=change, log_norm=log_norm)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        columns, statistics = self._merge_empty(before.columns, statistics)
-        return self._parameters(before.alpha, columns, statistics)
+        return self._parameters(before.alpha, statistics)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the ELBO with its constants. At the optimal rho, all terms in rho are its
@@ -181,108 +123,87 @@ class EBCC(Method):
         return float(statistics.log_norm - parameters.divergence)
 
     def learned(self, parameters: Parameters) -> Learned:
-        columns, eta = parameters.columns, parameters.eta
-        votes = parameters.votes[:, :, : len(eta)] / columns.copies[: len(eta)]
-        mu = votes + self._b(columns)[:, : len(eta)]
-        # [W, L, C]
+        eta, mu = parameters.eta.counts, parameters.mu
         v = mu / mu.sum(axis=1, keepdims=True)
-        weight = columns.copies[: len(eta)] * eta
-        share = weight / _by_class(columns, weight)[columns.classes]
-        # [C, K]
-        in_class = columns.classes[:, None] == np.arange(len(parameters.alpha))
+        confusion = np.einsum("jlkg,kg->jkl", v, mean(eta))
+        # subtypes with the most tasks come first
+        order = np.argsort(-eta, axis=1, kind="stable")
+        votes = (mu - self._b(len(eta))).sum(axis=0).transpose(1, 2, 0)
         return Learned(
             class_prior=mean(parameters.tau.counts),
-            confusion=np.ascontiguousarray(((v * share) @ in_class).transpose(0, 2, 1)),
+            confusion=np.ascontiguousarray(confusion),
             statistics={
                 # eta [K, G]
-                "subtypes": self._of_subtypes(columns, eta, eta),
+                "subtypes": np.take_along_axis(eta, order, axis=1),
                 # [K, G, L] votes for l
-                "subtype_votes": self._of_subtypes(columns, eta, votes.sum(axis=0).T),
+                "subtype_votes": np.take_along_axis(votes, order[:, :, None], axis=1),
                 "nu": parameters.tau.counts,
             },
         )
 
-    def _parameters(self, alpha: Floats, columns: Columns, sums: Statistics) -> Parameters:
-        n, a, classes = len(columns.classes), self.a_pi / self.n_subtypes, columns.classes
-        copies, of_class = columns.copies[:n], _by_class(columns, sums.pi)
-        tau, eta = dirichlets(alpha + of_class), a + sums.pi[:n] / copies
-        log_pi = digamma(eta) - digamma(self.a_pi + of_class)[classes]
-        log_prior = np.full_like(sums.pi, -np.inf)
-        log_prior[:n] = tau.log[classes] + log_pi + np.log(copies)
-        log_v = np.empty_like(sums.votes)
-        v_divergence = kernels.expected_logs_of_votes(
-            sums.votes, self._b(columns), columns.copies, log_v
-        )
-        K, wrong = len(alpha), self.b_wrong
-        b_log_beta = (
-            gammaln(self.b_correct)
-            + (K - 1) * gammaln(wrong)
-            - gammaln(self.b_correct + (K - 1) * wrong)
-        )
-        divergence = of_class @ tau.log - tau.log_beta + dirichlets(alpha).log_beta
-        divergence += copies @ ((eta - a) * log_pi - gammaln(eta) + gammaln(a))
-        divergence += (gammaln(self.a_pi + of_class) - gammaln(self.a_pi)).sum()
+    def _parameters(self, alpha: Floats, sums: Statistics) -> Parameters:
+        K, G = sums.pi.shape
+        a, b = np.full((K, G), self.a_pi / G), self._b(K)
+        tau, eta = dirichlets(alpha + sums.pi.sum(axis=1)), dirichlets(a + sums.pi)
+        mu = b + sums.votes
+        psi, of_mu = _special(mu, b)
+        psi_total, of_total = _special(mu.sum(axis=1), b.sum(axis=0))
+        log_v, v_log_beta = psi - psi_total[:, None], of_mu - of_total
+        b_log_beta = len(mu) * G * dirichlets(b[:, :, 0].T).log_beta
         divergence = (
-            divergence + v_divergence + sums.votes.shape[0] * K * self.n_subtypes * b_log_beta
+            np.vdot(sums.pi.sum(axis=1), tau.log)
+            + np.vdot(sums.pi, eta.log)
+            + np.vdot(sums.votes, log_v)
+            - (tau.log_beta + eta.log_beta + v_log_beta)
+            + (dirichlets(alpha).log_beta + dirichlets(a).log_beta + b_log_beta)
         )
-        return Parameters(alpha, columns, tau, eta, sums.votes, log_prior, log_v, float(divergence))
+        log_prior = tau.log[:, None] + eta.log
+        return Parameters(alpha, tau, eta, mu, log_prior, log_v, float(divergence))
 
-    def _b(self, columns: Columns) -> Floats:
-        """[L, C] Return the prior of v."""
-        K = len(columns.ptr) - 1
-        b = np.ones((K, len(columns.copies)))
-        b[:, : len(columns.classes)] = np.where(
-            np.arange(K)[:, None] == columns.classes, self.b_correct, self.b_wrong
-        )
-        return b
-
-    def _merge_empty(self, columns: Columns, sums: Statistics) -> tuple[Columns, Statistics]:
-        """Merge the columns of each class that have no tasks, those whose eta equals its prior
-        exactly.
-        """
-        classes, a = columns.classes, self.a_pi / self.n_subtypes
-        n, K = len(classes), len(columns.ptr) - 1
-        empty = np.flatnonzero(a + sums.pi[:n] / columns.copies[:n] == a)
-        _, first, which = np.unique(classes[empty], return_index=True, return_inverse=True)
-        if len(first) == len(empty):
-            return columns, sums
-        copies = columns.copies[:n].copy()
-        copies[empty[first]] = np.bincount(which, weights=copies[empty])
-        keep = np.setdiff1d(np.arange(n), np.delete(empty, first))
-        ptr = np.concatenate([[0], np.bincount(classes[keep], minlength=K).cumsum()]).astype(
-            np.uint64
-        )
-        merged = Columns(ptr, _pad(copies[keep]))
-        return merged, sums._replace(pi=_pad(sums.pi[keep]), votes=_pad(sums.votes[:, :, keep]))
-
-    def _of_subtypes(self, columns: Columns, eta: Floats, values: Floats) -> Floats:
-        """[K, G, ...] Return the values of subtypes from those of columns, subtypes with the most
-        tasks first.
-        """
-        order = np.lexsort((-eta, columns.classes))
-        every = np.repeat(order, columns.copies[order].astype(np.int64))
-        return values[every].reshape(len(columns.ptr) - 1, self.n_subtypes, *values.shape[1:])
+    def _b(self, K: int) -> Floats:
+        """[L, K, 1] Return the prior of v."""
+        b = self.b_wrong + (self.b_correct - self.b_wrong) * np.eye(K)
+        return b[:, :, None]
 
 
-def _pad(values: Floats) -> Floats:
-    """Pad the last axis with zeros up to the next multiple of eight."""
-    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, -values.shape[-1] % LANES)])
+class Statistics(NamedTuple):
+    change: float
+    # [K, G] sum_i rho_ikg
+    pi: Floats
+    # [W, L, K, G] the same over the tasks on which annotator j voted l
+    votes: Floats
+    # sum_i log of the normaliser of rho_i
+    log_norm: float
 
 
-def _by_class(columns: Columns, values: Floats) -> Floats:
-    """[K] Sum the columns of each class."""
-    classes = columns.classes
-    sums: Floats = np.bincount(
-        classes, weights=values[: len(classes)], minlength=len(columns.ptr) - 1
-    )  # type: ignore[assignment]
-    return sums
+class Parameters(NamedTuple):
+    # [K]
+    alpha: Floats
+    # nu [K]
+    tau: Dirichlets
+    # eta [K, G]
+    eta: Dirichlets
+    # [W, L, K, G]
+    mu: Floats
+    # [K, G] E log tau_k + E log pi_kg
+    log_prior: Floats
+    # [W, L, K, G]
+    log_v: Floats
+    # of all Dirichlets from their priors
+    divergence: float
 
 
-def _vote_rows(block: Block) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return where each task's votes begin, and the row (annotator, class) of each vote; computed
-    once.
+def _special(counts: Floats, prior: Floats) -> tuple[Floats, float]:
+    """Return digamma of the counts, and the sum of their log-gamma.
+
+    Most subtypes lose all their tasks within a few dozen sweeps: their counts are those of the prior.
     """
-    if "row" not in block.state:
-        vote_ptr, row = vote_rows(block.n_classes, block.votes)
-        block.state |= {"vote_ptr": vote_ptr, "row": row}
-    return block.state["vote_ptr"], block.state["row"]
+    psi = np.broadcast_to(digamma(prior), counts.shape).copy()
+    learned = counts != prior
+    psi[learned] = digamma(counts[learned])
+    rest = np.sum(gammaln(prior) * np.count_nonzero(~learned, axis=0))
+    return psi, float(gammaln(counts[learned]).sum() + rest)
+
+
+def _zeros(W: int, K: int, G: int) -> Statistics:
+    return Statistics(0.0, np.zeros((K, G)), np.zeros((W, K, K, G)), 0.0)

@@ -39,6 +39,7 @@ REGISTRY = {
     "ebcc": "finegold.methods.ebcc:EBCC",
     "fgbcc": "finegold.methods.fgbcc:FGBCC",
     "ptbcc": "finegold.methods.ptbcc:PTBCC",
+    "mace": "finegold.methods.mace:MACE",
     "hds": "finegold.methods.hds:HDS",
     "anchored": "finegold.methods.anchored:AnchoredVote",
 }
