@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 import finegold
-from finegold.insight import calibration, correlated_annotators
+from finegold.insight.correlation import correlated_annotators
+from finegold.insight.expected import calibration
 
 N_PROMPTS, ORDERS, REPEATS = 400, ("AB", "BA"), 2
 SKILL = {

@@ -33,10 +33,12 @@ from bench.machine import SHARED
 from bench.real_data import RealSet, load
 from finegold.api.fit import fit
 from finegold.api.result import Result
-from finegold.insight import calibration, coefficients, next_votes, trust
+from finegold.insight import next_votes
 from finegold.insight import spam as spam_module
-from finegold.insight.measures import MIN_TASKS, agreement
+from finegold.insight.agreement import MIN_TASKS, agreement, alpha, cells_of
+from finegold.insight.expected import calibration
 from finegold.insight.next_votes import expected_gains, plan
+from finegold.insight.overview import trust
 from finegold.insight.spam import spam
 from finegold.methods.lookup import make_method
 from finegold.results.metrics import BINS, bin_of, expected_scores
@@ -161,7 +163,7 @@ def suspicions(
 def agreements(data: RealSet, generator: np.random.Generator) -> tuple[float, int]:
     """Return how many intervals of alpha, each from 100 tasks, contain that of all tasks."""
     several = np.flatnonzero(np.bincount(data.votes[:, 0]) >= 2)
-    whole = coefficients.alpha(coefficients.cells_of(data.annotations())).value
+    whole = alpha(cells_of(data.annotations())).value
     if len(several) < 4 * MIN_TASKS or np.isnan(whole):
         return 0.0, 0
     held = []

@@ -303,7 +303,7 @@ class JudgeReport:
             self.correlated is not None
             and len(names := to_list(self.correlated.names)) <= MOST_PAIRED
         ):
-            alike = self.correlated.evidence
+            alike = self.correlated.evidence.pairs
             for one, other, excess in zip(
                 alike.one.tolist(), alike.other.tolist(), alike.excess.tolist(), strict=True
             ):

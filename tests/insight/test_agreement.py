@@ -112,10 +112,6 @@ def test_neighbours_differ_less_where_classes_have_an_order():
     assert (
         finegold.agreement(ordered, level="ordinal").alpha > finegold.agreement(ordered).alpha + 0.2
     )
-    assert (
-        "alpha_without"
-        not in to_polars(finegold.agreement(ordered, level="ordinal").annotators()).columns
-    )
 
 
 def test_a_level_or_a_figure_that_does_not_fit_is_said():
@@ -151,16 +147,6 @@ def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
         shared.append(n)
     assert len(kappas) == 6
     assert found.cohen == pytest.approx(np.average(kappas, weights=shared))
-
-
-def test_alpha_without_an_annotator_is_that_of_the_others():
-    table = to_polars(finegold.agreement(annotations(GWET)).annotators())
-    for j, alpha in enumerate(table["alpha_without"]):
-        others = [[label for k, label in enumerate(row) if k != j] for row in GWET]
-        counts = counted(others, range(1, 6))
-        assert alpha == pytest.approx(
-            krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
-        )
 
 
 def test_an_annotator_against_the_others_by_hand():
@@ -244,11 +230,7 @@ def test_the_command_shows_and_writes_it(tmp_path):
     )
     assert "Krippendorff's alpha" in done.stdout
     assert "0.743" in done.stdout
-    assert (
-        (tmp_path / "a.csv")
-        .read_text()
-        .startswith("worker,n_shared,observed,kappa,alpha_without\n0,9,")
-    )
+    assert (tmp_path / "a.csv").read_text().startswith("worker,n_shared,observed,kappa\n0,9,")
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
 
 

@@ -9,8 +9,10 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.insight import calibration, contested, flips, n_flips, spammers, trust, why
-from finegold.insight.spam import spam
+from finegold.insight.expected import calibration
+from finegold.insight.majority import contested, flips, n_flips, why
+from finegold.insight.overview import trust
+from finegold.insight.spam import spam, spammers
 from finegold.results.data import Learned
 from finegold.votes.frames import to_polars
 from tests.support.cli_helpers import json_of, refusal_of, run, succeed, write

@@ -11,8 +11,9 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.insight import coefficients, correlated_annotators, next_votes
-from finegold.insight.measures import annotator_pairs
+from finegold.insight import next_votes
+from finegold.insight.agreement import annotator_pairs
+from finegold.insight.correlation import correlated_annotators
 from finegold.votes.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
@@ -121,19 +122,6 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
     assert SAMPLED in found.warnings[-1]
 
 
-@pytest.mark.parametrize("room", [1, 7, 10**6])
-def test_annotators_are_judged_in_runs_to_the_same_figures(
-    room: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    votes = finegold.simulate(80, 15, 3, votes_per_task=4, seed=2).annotations
-    whole = coefficients.by_annotator(votes)
-    monkeypatch.setattr(coefficients, "MAX_TABLE_SIZE", room)
-    assert all(
-        np.array_equal(whole[name], values)
-        for name, values in coefficients.by_annotator(votes).items()
-    )
-
-
 def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     result = finegold.aggregate(
         finegold.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc"
@@ -146,11 +134,11 @@ def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatc
 
 def test_kappa_of_pairs_equals_that_of_full_tables() -> None:
     votes = finegold.simulate(100, 6, 5, votes_per_task=6, seed=4).annotations
-    found = annotator_pairs(votes)
+    found = annotator_pairs(votes)[0]
     table = np.empty((100, 6), np.int64)
     table[votes.votes()[0], votes.annotator] = votes.votes()[2]
     pairs = zip(found.one, found.other, strict=True)
-    assert found.kappa == pytest.approx([_kappa(table[:, a], table[:, b]) for a, b in pairs])
+    assert found.excess == pytest.approx([_kappa(table[:, a], table[:, b]) for a, b in pairs])
 
 
 def _kappa(one: np.ndarray, other: np.ndarray) -> float:

@@ -106,7 +106,7 @@ def test_classes_show_what_is_taken_for_what():
 
 
 def test_classes_are_called_confused_only_with_enough_votes():
-    often = {f"t{i}": "xxxxy" for i in range(20)}
+    often = {f"t{i}": "xxxxy" for i in range(19)}
     seldom = {f"u{i}": "zzzzx" for i in range(3)}
     found = classes(subject(finegold.aggregate(votes_of(**often, **seldom), "mv")))
     assert {one.truth for one in found.mistakes} == {"x"}

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 import finegold
-from finegold import FinegoldWarning, InputError, insight
+from finegold import FinegoldWarning, InputError
 from finegold.fitting import multi_label
+from finegold.insight.majority import n_flips
 from finegold.io.truth import match_sets
 from finegold.report.sections import Subject
 from finegold.report.sections.sets import options, pairs, set_tasks
@@ -248,7 +249,7 @@ def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
     assert len(result.spammers()) == 6
     flips = result.flips()
     flipped = {task.split(": ")[0] for task in flips["task"]}
-    assert insight.n_flips(result) == len(flipped)
+    assert n_flips(result) == len(flipped)
     assert set(flips.columns) >= {"task", "label", "majority"}
     assert found.n_flips == len(flips)
     for task in flips["task"].to_list()[:1]:

@@ -5,8 +5,7 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.insight import correlated_annotators
-from finegold.insight.correlation import families
+from finegold.insight.correlation import correlated_annotators, families
 from finegold.votes.frames import to_polars
 
 NAMES = ["gpt-4o", "gpt-4o-mini", "openai/gpt-5", "claude-3-haiku", "mistral-large", "qwen2.5-72b"]

@@ -20,9 +20,9 @@ from finegold.api.fit import (
 from finegold.api.options import Fitting
 from finegold.api.result import Result
 from finegold.errors import InputError
-from finegold.insight import measures
+from finegold.insight import agreement as measures
+from finegold.insight.agreement import Agreement, Level
 from finegold.insight.comparison import Comparison, audit_table
-from finegold.insight.measures import Agreement, Level
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.options import Reading
 from finegold.io.truth import TruthSets, match_sets, match_truth

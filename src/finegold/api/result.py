@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold import insight
 from finegold.errors import InputError, leave_out
 from finegold.results import matrices, tables
 from finegold.results.data import ModelRecord, ResultData
@@ -267,7 +266,9 @@ class Result(ResultData):
         Returns:
             DataFrame: One row per task, with the reason.
         """
-        return self._own_name(insight.flips(self), 0)
+        from finegold.insight.majority import flips
+
+        return self._own_name(flips(self), 0)
 
     def contested(self, below: float = 0.2) -> Any:
         """Return a data frame of the tasks whose label is nearly as probable as another class.
@@ -278,7 +279,9 @@ class Result(ResultData):
         Returns:
             DataFrame: One row per task, the smallest lead first.
         """
-        return self._own_name(insight.contested(self, below), 0)
+        from finegold.insight.majority import contested
+
+        return self._own_name(contested(self, below), 0)
 
     def why(self, task: Any, against: Any = None) -> Any:
         """Return a data frame with one row per vote on a task, and how much the vote supports the
@@ -292,7 +295,9 @@ class Result(ResultData):
         Returns:
             DataFrame: With the annotator, the vote and how much it supports the label.
         """
-        return self._own_name(insight.why(self, task, against), 1)
+        from finegold.insight.majority import why
+
+        return self._own_name(why(self, task, against), 1)
 
     def spammers(self) -> Any:
         """Return a data frame of the annotators, first those whose votes do not depend on the
@@ -301,7 +306,9 @@ class Result(ResultData):
         Returns:
             DataFrame: One row per annotator, with how much their votes depend on the truth.
         """
-        return self._own_name(insight.spammers(self), 1)
+        from finegold.insight.spam import spammers
+
+        return self._own_name(spammers(self), 1)
 
     def trust(self, truth: Any = None) -> Trust:
         """Return how far the labels can be trusted: agreement, flips, spammers, correlated
@@ -313,8 +320,9 @@ class Result(ResultData):
         Returns:
             Warnings as text, and the figures that they are based on.
         """
-        found: Trust = insight.trust(self, truth)
-        return found
+        from finegold.insight.overview import trust
+
+        return trust(self, truth)
 
     def report(
         self,
@@ -455,8 +463,10 @@ class Result(ResultData):
         ]
         against = []
         if self.annotations is not None:
+            from finegold.insight.majority import n_flips
+
             ties = f"{int(self.tied.sum()):,} tied labels"
-            against = [f"{insight.n_flips(self):,} labels against the majority vote, {ties}"]
+            against = [f"{n_flips(self):,} labels against the majority vote, {ties}"]
         order = np.argsort(-self.accuracy, kind="stable").tolist()
         shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
         best, worst = (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from finegold.insight.measures import Level
+    from finegold.insight.agreement import Level
 
 TRUTHS = "Known truths: a table with a task and a truth column."
 METRICS = (
@@ -293,7 +293,7 @@ def coverage(
     --save), the table also has the expected accuracies; with --truth, it has the share of right
     votes.
     """
-    from finegold.insight import coverage as measure
+    from finegold.insight.coverage_table import coverage as measure
     from finegold.insight.coverage_table import coverage_figures
     from finegold.insight.votes import votes_of
     from finegold.io.truth import match_truth

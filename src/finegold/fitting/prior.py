@@ -52,7 +52,10 @@ def fit_with_prior(
     else:
         # Methods that take a prior store these counts, with those of their own prior; for others
         # they are counted.
-        n = earlier.learned.statistics.get("n", votes_by_truth(earlier).transpose(0, 2, 1))
+        n = earlier.learned.statistics.get("n")
+        if n is None:
+            counted = votes_by_truth(votes_of(earlier), earlier.posterior)
+            n = counted.transpose(0, 2, 1)
         size = len(earlier.annotator_names), *[len(earlier.class_names)] * 2
         if n.shape != size or (n < 0).any():
             raise InputError(

@@ -85,9 +85,16 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import comparison_html
+        from finegold.insight.notebook import rows_html
 
-        return comparison_html(self)
+        shown = ("method", "accuracy", "log_loss", "flips", "mean_confidence", "seconds")
+        rows = [
+            {name.replace("_", " "): row[name] for name in shown if name in row}
+            for row in self.rows()
+        ]
+        n_tasks = len(self.majority.label_codes)
+        title = f"<b>Comparison</b> of {len(rows):,} methods on {n_tasks:,} tasks"
+        return rows_html(title, rows)
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:

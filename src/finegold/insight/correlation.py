@@ -15,15 +15,10 @@ annotators, 1 for copies.
   this one.
 - A family of LLM judges, recognised by names, is suspicious if the excess of all its pairs is more
   than two standard errors above zero.
-- Annotators who share few tasks each are searched for groups on one half of the tasks: these
-  maximise the sum of S - (baseline + threshold) E over the pairs within groups. The other half
-  confirms the groups. Tasks that are hard for everybody raise rho for all pairs, and if the
-  posterior follows a group, rho falls outside of it, so the baseline is the rho of pairs from
-  different groups.
 
-Annotators that any of these connects form a group. A vote of a member is worth w_j = 1 / (1 + rho
-g_j), where g_j is the mean number of other members who voted on the same task: Kish's design effect
-for clustered samples.
+Annotators that either of these connects form a group. A vote of a member is worth w_j = 1 / (1 +
+rho g_j), where g_j is the mean number of other members who voted on the same task: Kish's design
+effect for clustered samples.
 
 If most annotators make the same errors, the errors look like the truth. Only known truths can
 reveal that.
@@ -37,17 +32,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
-from finegold.insight.coefficients import add_up
+from finegold.insight.agreement import AnnotatorPairs, add_up, group_pairs
 from finegold.insight.votes import Flags, Floats, Integers, truth_codes, votes_of
-from finegold.kernels.compiling import fixed_length
-from finegold.kernels.confusion import counts
-from finegold.kernels.insight import move
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
-from finegold.votes.annotations import Annotations, kernel_votes
+from finegold.results.matrices import pooled_votes, votes_by_truth
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, to_list
 from finegold.votes.frames import make_frame
 from finegold.votes.pairs import VotePairs, sample_vote_pairs
@@ -108,19 +103,6 @@ MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5
 DOMINANT_FAMILY_SHARE = 2 / 3
 # if there are more, a sample of the tasks is used (finegold.votes.pairs)
 MAX_VOTE_PAIRS = 2_000_000
-# of rho above the baseline; pairs above attract each other
-LINK_THRESHOLD = 0.2
-# above the baseline, that a group must exceed on the half of the tasks that confirms it
-MIN_RHO = 0.1
-# a lower baseline is raised to this
-MIN_BASELINE_RHO = -0.2
-# of finding groups and the baseline in turn
-MAX_ROUNDS = 3
-# standard errors by which rho must exceed MIN_RHO on the half that confirms
-MIN_GROUP_ERRORS = 3.0
-# of a group, in the half that confirms
-MIN_VOTE_PAIRS = 20
-MAX_LEVELS, MAX_SWEEPS = 6, 20
 # from the pooled matrix, added to the votes of an annotator for each truth
 PRIOR_VOTES = 2.0
 # for classes without votes
@@ -134,16 +116,9 @@ CHUNK_NUMBERS = 2**22
 
 
 class Evidence(NamedTuple):
-    """Pairs of annotators who share enough tasks, as codes."""
+    """What speaks against the independence of pairs of annotators."""
 
-    one: Integers
-    other: Integers
-    # number of tasks
-    shared: Integers
-    # share of the shared tasks
-    agreed: Floats
-    expected: Floats
-    excess: Floats
+    pairs: AnnotatorPairs
     # excess in standard errors
     z: Floats
     suspicious: Flags
@@ -191,16 +166,17 @@ class CorrelatedAnnotators:
         """Return a data frame of the pairs of annotators that share at least 20 tasks, the most
         suspicious first.
         """
-        found = self.evidence
-        order = np.argsort(-found.z, kind="stable")
+        found, z = self.evidence.pairs, self.evidence.z
+        order = np.argsort(-z, kind="stable")
         columns = {
             "annotator_1": self.names.take(found.one[order].astype(np.int32)),
             "annotator_2": self.names.take(found.other[order].astype(np.int32)),
             "n_shared": found.shared[order],
-            **{
-                name: getattr(found, name)[order]
-                for name in ("agreed", "expected", "excess", "z", "suspicious")
-            },
+            "agreed": found.agreed[order],
+            "expected": found.expected[order],
+            "excess": found.excess[order],
+            "z": z[order],
+            "suspicious": self.evidence.suspicious[order],
         }
         return make_frame(columns, like=self.names)
 
@@ -230,7 +206,7 @@ def correlated_annotators(
     n, who = votes.n_annotators, votes.annotator_names
     pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed))
     evidence, llm_families = _evidence(pairs, n), _families(who, pairs)
-    group = _groups(correlated_groups(pairs, n), evidence, llm_families)
+    group = _groups(n, evidence, llm_families)
     excess = _sums(pairs, _common_group(pairs, group), int(group.max()) + 1).excess
     weights = _weights(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
     warnings = _warnings(who, group, excess, weights, llm_families) + (
@@ -251,8 +227,6 @@ class Pairs(NamedTuple):
     agree: Floats
     # the probability that they agree
     expected: Floats
-    # whether the task is in the half that forms the groups
-    half: Flags
 
 
 def vote_pairs(
@@ -282,30 +256,22 @@ def vote_pairs(
             expected[rows] += phi[rows] * (
                 matrices[first[rows], k] * matrices[second[rows], k]
             ).sum(axis=1)
-    half = (rng.random(annotations.n_tasks) < 0.5)[task]
     agree = (annotations.label_of(one) == annotations.label_of(other)).astype(np.float64)
-    pairs = Pairs(a, b, agree, expected, half)
+    pairs = Pairs(a, b, agree, expected)
     # without repeated votes of one annotator
     return Pairs(*(values[a != b] for values in pairs)), sample
 
 
-def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
+def _matrices(votes: Annotations, posterior: Floats) -> Floats:
     """[W, K, K] Return the confusion matrix of each annotator, with a few votes of the pooled
-    matrix added.
+    matrix added; [1, K, K], the pooled one, if there are too many annotators and classes.
     """
-    # If there are too many annotators and classes, return the pooled matrix alone, [1, K, K].
-    K, votes = annotations.n_classes, kernel_votes(annotations)
-    apart = annotations.n_annotators * K * K <= MAX_MATRIX_NUMBERS
-    # [W or 1, vote, truth]
-    by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))
-    votes = votes if apart else votes._replace(annotator=np.zeros_like(votes.annotator))
-    counts(fixed_length(K), votes, posterior, by_vote)
-    n = by_vote.transpose(0, 2, 1)
-    pooled = n.sum(axis=0) + MIN_COUNT
-    # in place, to allocate only one such array
-    n += PRIOR_VOTES * pooled / pooled.sum(axis=1, keepdims=True)
-    n /= n.sum(axis=2, keepdims=True)
-    return n
+    pooled = pooled_votes(votes, posterior) + MIN_COUNT
+    prior = PRIOR_VOTES * pooled / pooled.sum(axis=1, keepdims=True)
+    is_apart = votes.n_annotators * votes.n_classes**2 <= MAX_MATRIX_NUMBERS
+    counts = votes_by_truth(votes, posterior) if is_apart else pooled[None]
+    counts = counts + prior
+    return np.asarray(counts / counts.sum(axis=2, keepdims=True))
 
 
 class Sums(NamedTuple):
@@ -346,83 +312,19 @@ def _sums(pairs: Pairs, key: Integers, n_keys: int) -> Sums:
     return Sums(np.bincount(key, minlength=n_keys), agreed, expected, variance)
 
 
-def _key_of_annotators(pairs: Pairs, n: int) -> Integers:
-    """Return a number for each pair of two annotators of n."""
-    return np.minimum(pairs.one, pairs.other) * n + np.maximum(pairs.one, pairs.other)
-
-
 def _common_group(pairs: Pairs, group: Integers) -> Integers:
     """Return the group that both annotators of a pair belong to, or -1."""
     return np.where(group[pairs.one] == group[pairs.other], group[pairs.one], -1)
 
 
-def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
-    who, key, shared = np.unique(
-        _key_of_annotators(pairs, n_annotators), return_inverse=True, return_counts=True
-    )
-    enough = shared >= MIN_SHARED_TASKS
-    who, sums = (
-        who[enough],
-        _sums(pairs, np.where(enough, np.cumsum(enough) - 1, -1)[key], int(enough.sum())),
-    )
+def _evidence(votes: Pairs, n_annotators: int) -> Evidence:
+    one, other, shared, pair = group_pairs(votes.one, votes.other, n_annotators, MIN_SHARED_TASKS)
+    sums = _sums(votes, pair, len(shared))
     # Bonferroni correction for the number of pairs
-    threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(who), 1))
+    threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(shared), 1))
     suspicious = (sums.z > threshold) & (sums.excess > MIN_EXCESS)
-    shares = sums.agreed / sums.n, sums.expected / sums.n
-    return Evidence(*np.divmod(who, n_annotators), sums.n, *shares, sums.excess, sums.z, suspicious)
-
-
-def correlated_groups(pairs: Pairs, n: int) -> Integers:
-    """[W] Return the groups that one half of the tasks forms and the other confirms, from 0; -1 for
-    no group.
-    """
-    group, baseline = _find_groups(pairs, n)
-    sums = _sums(pairs, np.where(pairs.half, -1, _common_group(pairs, group)), n)
-    certain = sums.n >= MIN_VOTE_PAIRS
-    certain &= (
-        sums.excess - MIN_GROUP_ERRORS * np.sqrt(sums.variance) / sums.possible > baseline + MIN_RHO
-    )
-    return np.where(certain, np.cumsum(certain) - 1, -1)[group]
-
-
-def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
-    """Return the group of each annotator and the baseline, which is the rho of all pairs at first."""
-    who, key = np.unique(_key_of_annotators(pairs, n), return_inverse=True)
-    one, other = np.divmod(who, n)
-    first, second = (
-        _sums(pairs, np.where(half, key, -1), len(who)) for half in (pairs.half, ~pairs.half)
-    )
-    beyond, possible = first.beyond + second.beyond, first.possible + second.possible
-    group, baseline = np.arange(n), 0.0
-    for _ in range(MAX_ROUNDS):
-        outside = group[one] != group[other]
-        if outside.any():
-            baseline = max(float(beyond[outside].sum() / possible[outside].sum()), MIN_BASELINE_RHO)
-        before, group = group, _cluster(one, other, first, n, baseline + LINK_THRESHOLD)
-        if np.array_equal(before, group):
-            break
-    return group, baseline
-
-
-def _cluster(one: Integers, other: Integers, sums: Sums, n: int, threshold: float) -> Integers:
-    """Form groups, then groups of groups, until nothing changes: each moves to the group with the
-    largest gain.
-    """
-    group = np.arange(n)
-    for _ in range(MAX_LEVELS):
-        a, b, gain = group[one], group[other], sums.beyond - threshold * sums.possible
-        apart = a != b
-        a, b, gain = a[apart], b[apart], gain[apart]
-        key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
-        total: Floats = np.bincount(place, np.concatenate([gain, gain]), minlength=len(key)).astype(
-            np.float64
-        )
-        moved = np.arange(n)
-        move(np.searchsorted(key, np.arange(n + 1) * n), key % n, total, moved, MAX_SWEEPS)
-        if np.array_equal(moved[group], group):
-            break
-        group = moved[group]
-    return group
+    pairs = AnnotatorPairs(one, other, shared, sums.agreed / shared, sums.expected / shared)
+    return Evidence(pairs, sums.z, suspicious)
 
 
 def _weights(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
@@ -461,28 +363,16 @@ def _families(names: Names, pairs: Pairs) -> list[Family]:
     return found
 
 
-def _groups(copying: Integers, evidence: Evidence, llm_families: list[Family]) -> Integers:
-    """Connect annotators by suspicious pairs, groups of copies and families that make the same
-    errors.
-    """
-    links = [(evidence.one[evidence.suspicious], evidence.other[evidence.suspicious])]
-    chains = [np.flatnonzero(copying == g) for g in range(int(copying.max()) + 1)]
-    chains += [np.array(family.members) for family in llm_families if family.errs_alike]
-    links += [(chain[:-1], chain[1:]) for chain in chains]
-    one, other = (np.concatenate(side) for side in zip(*links, strict=True))
-    n = len(copying)
-    # the first annotator that each is connected with
-    component = np.arange(n)
-    while True:
-        least, lower = np.minimum(component[one], component[other]), component.copy()
-        np.minimum.at(lower, one, least)
-        np.minimum.at(lower, other, least)
-        if np.array_equal(lower, component):
-            break
-        component = lower[lower]
-    component = np.unique(component, return_inverse=True)[1]
-    several = np.bincount(component, minlength=n) > 1
-    group: Integers = np.where(several, np.cumsum(several) - 1, -1)[component]
+def _groups(n: int, evidence: Evidence, llm_families: list[Family]) -> Integers:
+    """[W] Connect annotators by suspicious pairs and by families that make the same errors."""
+    pairs, suspicious = evidence.pairs, evidence.suspicious
+    chains = [np.array(family.members) for family in llm_families if family.errs_alike]
+    one = np.concatenate([pairs.one[suspicious], *(chain[:-1] for chain in chains)])
+    other = np.concatenate([pairs.other[suspicious], *(chain[1:] for chain in chains)])
+    links = csr_array((np.ones(len(one)), (one, other)), shape=(n, n))
+    part = connected_components(links, directed=False)[1]
+    several = np.bincount(part, minlength=n) > 1
+    group: Integers = np.where(several, np.cumsum(several) - 1, -1)[part]
     return group
 
 

@@ -15,10 +15,9 @@ from scipy.sparse import csr_array
 from finegold.errors import InputError
 from finegold.insight.votes import Integers, single_votes, true_answers, truth_codes, votes_of
 from finegold.io.read import read
-from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals, own_name
-from finegold.votes.annotations import Annotations, kernel_votes
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
@@ -135,8 +134,18 @@ def _count(votes: Annotations) -> tuple[Integers, Integers, Integers, tuple[int,
     """[W] Count the tasks that each annotator votes on, shares and disputes, and those that are
     shared and disputed.
     """
-    voted, shared, disputed = (np.zeros(votes.n_annotators, np.int64) for _ in range(3))
-    return voted, shared, disputed, count_tasks(kernel_votes(votes), voted, shared, disputed)
+    task, who, _ = votes.votes()
+    shape = (votes.n_annotators, votes.n_tasks)
+    # 1 where the annotator votes on the task, even if more than once
+    seen = csr_array((np.ones(len(who), np.bool_), (who, task)), shape=shape).astype(np.int64)
+    is_shared = seen.sum(axis=0) > 1
+    # with votes for two classes, every annotator disagrees with another one
+    is_disputed = is_shared & (np.diff(votes.task_ptr) > 1)
+    counts = (
+        seen @ each.astype(np.int64) for each in (np.ones_like(is_shared), is_shared, is_disputed)
+    )
+    voted, shared, disputed = counts
+    return voted, shared, disputed, (int(is_shared.sum()), int(is_disputed.sum()))
 
 
 def _classes_of(votes: Annotations) -> csr_array:

@@ -1,7 +1,7 @@
 """Plan the next votes: tasks to ask about, tasks that are safe, annotators to retrain or drop.
 
 The gain of a task is the expected increase, with one more vote, of the probability that a label
-drawn from its posterior is right (kernels/insight.py). The next annotator is drawn in proportion to
+drawn from its posterior is right. The next annotator is drawn in proportion to
 the votes cast so far, among those who have not voted on the task. The probability of the most
 probable label is not an alternative: it does not change if one vote cannot change the label,
 although two could, so nearly all tasks would have the same gain.
@@ -22,13 +22,14 @@ from scipy.special import chdtrc
 from finegold.errors import InputError
 from finegold.insight.votes import Flags, Floats, Integers, single_labels
 from finegold.kernels.compiling import in_threads, ranges
-from finegold.kernels.insight import expected_gain
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, match, to_list
 from finegold.votes.frames import make_frame
 
+# in a notebook
+TASKS_SHOWN = 5
 # of annotators
 N_GROUPS = 8
 # annotators with fewer votes get no advice: bench/trust/promises.py
@@ -89,9 +90,23 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import plan_html
+        from finegold.insight.notebook import Meter, rows_html
 
-        return plan_html(self)
+        result, names = self.result, to_list(self.result.annotator_names)
+        rows = [
+            {
+                "task": str(result.task_names[i]),
+                "label so far": str(result.class_names[int(result.label_codes[i])]),
+                "_": Meter(result.confidence[i]),
+                "confidence": float(result.confidence[i]),
+                "votes": int(result.votes_per_task[i]),
+                "gain": float(self.gain[i]),
+            }
+            for i in self.ask[:TASKS_SHOWN].tolist()
+        ]
+        title = f"<b>Plan</b>: {len(self.ask):,} tasks to ask about, {int(self.safe.sum()):,} safe"
+        advice = [f"{each.action} {names[each.annotator]}: {each.why}" for each in self.advice]
+        return rows_html(title, rows, advice[:TASKS_SHOWN], len(self.ask))
 
     def tasks(self) -> Any:
         """Return the tasks to ask about.
@@ -187,9 +202,7 @@ def expected_gains(
     activity = _activity(result, annotators)
     group = _groups(result.accuracy, activity)
     n_groups = int(group.max()) + 1
-    matrices = np.ascontiguousarray(
-        group_matrices(result, activity, group, n_groups).transpose(0, 2, 1)
-    )
+    matrices = group_matrices(result, activity, group, n_groups)
     task, annotator, _ = votes_of(result).votes()
     n_tasks, cell = len(result.posterior), task * np.int64(n_groups) + group[annotator]
     voted = np.bincount(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
@@ -200,10 +213,23 @@ def expected_gains(
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        expected_gain(_less_confident(result.posterior[rows]), matrices, left[rows], gain[rows])
+        gain[rows] = _gains(_less_confident(result.posterior[rows]), matrices, left[rows])
 
     in_threads(work, ranges(n_tasks))
     return gain, left.sum(axis=1) == 0
+
+
+def _gains(phi: Floats, matrices: Floats, left: Floats) -> Floats:
+    """[T] Return sum_g left_ig sum_l (sum_k (phi_ik c_gkl)^2) / (sum_k phi_ik c_gkl) / sum_g left_ig
+    - sum_k phi_ik^2 for matrices c [G, K, K]; 0 if no annotator is left to vote.
+    """
+    squared, after = phi**2, np.zeros(len(phi))
+    for weight, matrix in zip(left.T, matrices, strict=True):
+        p = phi @ matrix
+        after += weight * ((squared @ matrix**2) / np.maximum(p, 1e-300)).sum(axis=1)
+    mass = left.sum(axis=1)
+    gain = after / np.where(mass > 0, mass, 1) - squared.sum(axis=1)
+    return np.where(mass > 0, np.maximum(gain, 0.0), 0.0)
 
 
 def _less_confident(posterior: Floats) -> Floats:
@@ -259,7 +285,7 @@ def _advice(result: ResultData) -> list[Advice]:
     advice = []
     for first in range(0, len(worse), step):
         some = worse[first : first + step]
-        counts = votes_by_truth(result, some)
+        counts = votes_by_truth(votes_of(result), result.posterior, some)
         useless = _may_be_independent(counts) | (
             _gain_without_votes(_shares(counts), result) < least
         )

@@ -1,122 +1,42 @@
-"""HTML of agreement, trust, plans and comparisons for notebooks."""
+"""HTML tables of what insight finds, for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import isfinite, nan
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from finegold.insight.judges.answers import Share
-from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
+from finegold.votes.notebook import MAX_NAME_LENGTH, cell_html, meter_html, page_html, table_html
 
 if TYPE_CHECKING:
-    from finegold.insight.comparison import Comparison
     from finegold.insight.judges.ranking import Ranking
-    from finegold.insight.measures import Agreement
-    from finegold.insight.next_votes import Plan
-    from finegold.insight.overview import Trust
-
-TASKS_SHOWN = 5
-COEFFICIENTS = {
-    "alpha": "Krippendorff's alpha",
-    "fleiss": "Fleiss' kappa",
-    "cohen": "Cohen's kappa, mean over pairs",
-    "ac1": "Gwet's AC1",
-    "observed": "observed agreement",
-}
 
 
-def agreement_html(found: Agreement) -> str:
-    rows = []
-    for name, words in COEFFICIENTS.items():
-        low, high = found.interval(name) if name in found.errors else (nan, nan)
-        interval = f"{low:.3f} to {high:.3f}" if isfinite(low) else ""
-        rows.append([words, cell_html(_number(getattr(found, name))), cell_html(interval)])
-    return page_html(
-        f"<b>Agreement</b> ({found.level}): {found.n_votes:,} votes, {found.n_tasks:,} tasks with"
-        f" two votes or more, {found.n_annotators:,} annotators",
-        table_html(["", "", "95 % interval"], rows, len(rows)),
-        *(escape(note) for note in found.notes),
-    )
+class Meter(float):
+    """A share that is drawn as a bar."""
 
 
-def trust_html(found: Trust) -> str:
-    panel, tested = found.correlated, found.calibration
-    figures = [
-        ("agreement beyond chance (alpha)", _number(found.agreement.alpha)),
-        ("labels against the majority vote", f"{found.n_flips:,}"),
-        ("contested labels", f"{found.n_contested:,}"),
-        ("ties", f"{found.n_tied:,}"),
-        ("spammers", f"{found.n_spammers:,}"),
-        ("effective number of annotators", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
-    ]
-    if tested is not None:
-        figures += [(f"accuracy on {tested.n:,} truths", f"{tested.accuracy:.1%}")]
-        figures += [
-            ("calibration error", f"{tested.ece:.4f}"),
-            ("best temperature", f"{tested.temperature:.2f}"),
-        ]
-    return page_html(
-        f"<b>Trust</b> in {escape(found.method)}: {found.n_tasks:,} tasks,"
-        f" {found.agreement.n_annotators:,} annotators",
-        table_html(
-            ["", ""], [[words, cell_html(figure)] for words, figure in figures], len(figures)
-        ),
-        *(escape(warning) for warning in found.warnings),
-    )
+def rows_html(
+    title: str, rows: Sequence[dict[str, Any]], notes: Sequence[str] = (), of: int | None = None
+) -> str:
+    """Return a table of rows with the same keys; `title` is HTML, and `of` the number of all rows."""
+    heads = ["" if head.startswith("_") else head for head in (rows[0] if rows else {})]
+    cells = [[_cell(value) for value in row.values()] for row in rows]
+    table = table_html(heads, cells, len(rows) if of is None else of)
+    return page_html(title, table, *map(escape, notes))
 
 
-def plan_html(plan: Plan) -> str:
-    result, who = plan.result, plan.result.annotator_names
-    rows = [
-        [
-            name_html(result.task_names, i),
-            name_html(result.class_names, int(result.label_codes[i])),
-            meter_html(result.confidence[i]),
-            *map(
-                cell_html,
-                (
-                    f"{result.confidence[i]:.3f}",
-                    f"{result.votes_per_task[i]:,}",
-                    f"{plan.gain[i]:.4f}",
-                ),
-            ),
-        ]
-        for i in plan.ask[:TASKS_SHOWN].tolist()
-    ]
-    advice = [
-        f"{each.action} {name_html(who, each.annotator)}: {escape(each.why)}"
-        for each in plan.advice
-    ]
-    return page_html(
-        f"<b>Plan</b>: {len(plan.ask):,} tasks to ask about, {int(plan.safe.sum()):,} safe",
-        table_html(
-            ["task", "label so far", "", "confidence", "votes", "gain"], rows, len(plan.ask)
-        ),
-        *advice[:TASKS_SHOWN],
-    )
-
-
-def comparison_html(found: Comparison) -> str:
-    figures = {"accuracy": ".4f", "log_loss": ".4f"} if found.truth is not None else {}
-    figures |= {"flips": ",", "mean_confidence": ".3f", "seconds": ".2f"}
-    rows = [
-        [
-            escape(row["method"]),
-            *(cell_html(f"{row[name]:{digits}}") for name, digits in figures.items()),
-        ]
-        for row in found.rows()
-    ]
-    heads = ["method", *(name.replace("_", " ") for name in figures)]
-    title = (
-        f"<b>Comparison</b> of {len(rows):,} methods on {len(found.majority.label_codes):,} tasks"
-    )
-    return page_html(title, table_html(heads, rows, len(rows)))
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if isfinite(value) else "undefined"
+def _cell(value: Any) -> str:
+    if isinstance(value, Meter):
+        return meter_html(value)
+    if isinstance(value, float):
+        return cell_html(f"{value:.3f}" if isfinite(value) else "undefined")
+    if isinstance(value, int):
+        return cell_html(f"{value:,}")
+    text = str(value)
+    return escape(text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…")
 
 
 ROWS_SHOWN = 20

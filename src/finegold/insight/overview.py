@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from finegold.insight.agreement import Agreement, agreement
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.expected import Calibration, calibration, expected_accuracy
 from finegold.insight.majority import CLOSE, margins, n_flips, tie_warnings
-from finegold.insight.measures import Agreement, agreement
 from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.truth import match_truth
@@ -58,9 +59,29 @@ class Trust:
     warnings: list[str]
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import trust_html
+        from finegold.insight.notebook import rows_html
 
-        return trust_html(self)
+        panel, tested = self.correlated, self.calibration
+        figures: dict[str, Any] = {
+            "agreement beyond chance (alpha)": self.agreement.alpha,
+            "labels against the majority vote": self.n_flips,
+            "contested labels": self.n_contested,
+            "ties": self.n_tied,
+            "spammers": self.n_spammers,
+            f"effective number of {panel.n_annotators:,} annotators": f"{panel.effective:,.1f}",
+        }
+        if tested is not None:
+            figures |= {
+                f"accuracy on {tested.n:,} truths": f"{tested.accuracy:.1%}",
+                "calibration error": tested.ece,
+                "best temperature": tested.temperature,
+            }
+        title = (
+            f"<b>Trust</b> in {escape(self.method)}: {self.n_tasks:,} tasks,"
+            f" {self.agreement.n_annotators:,} annotators"
+        )
+        rows = [{"_": words, "__": figure} for words, figure in figures.items()]
+        return rows_html(title, rows, self.warnings)
 
     def figures(self) -> dict[str, Any]:
         """Return everything as plain values, for example for JSON.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from finegold.insight.coefficients import table_of
+from finegold.insight.agreement import table_of
 from finegold.insight.votes import Floats, Integers, single_labels, votes_of
 from finegold.results.data import ResultData, suggested_accuracies
 from finegold.votes.frames import make_frame

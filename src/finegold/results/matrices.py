@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 
 Floats = NDArray[np.float64]
@@ -161,24 +162,33 @@ def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups:
     return means.of(np.arange(n_groups), np.arange(len(result.class_names)))
 
 
-def votes_by_truth(result: ResultData, annotators: Integers | None = None) -> Floats:
+def votes_by_truth(
+    votes: Annotations, posterior: Floats, annotators: Integers | None = None
+) -> Floats:
     """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in
     columns.
     """
-    K, W = len(result.class_names), len(result.annotator_names)
-    task, annotator, label = votes_of(result).votes()
-    if annotators is not None:
-        row = np.full(W, MISSING, np.int64)
-        row[annotators] = np.arange(len(annotators))
-        among = np.flatnonzero(row[annotator] != MISSING)
-        task, annotator, label, W = (
-            task[among],
-            row[annotator[among]].astype(np.int32),
-            label[among],
-            len(annotators),
-        )
-    cell = annotator.astype(np.int64) * K + label
-    columns = (
-        np.bincount(cell, weights=result.posterior[task, k], minlength=W * K) for k in range(K)
-    )
-    return np.stack([column.reshape(W, K) for column in columns], axis=1)
+    chosen = np.arange(votes.n_annotators) if annotators is None else annotators
+    row = np.full(votes.n_annotators, MISSING, np.int64)
+    row[chosen] = np.arange(len(chosen))
+    return _expected_votes(votes, posterior, row, len(chosen))
+
+
+def pooled_votes(votes: Annotations, posterior: Floats) -> Floats:
+    """[K, K] Return the expected votes of all annotators together."""
+    everybody = np.zeros(votes.n_annotators, np.int64)
+    return np.asarray(_expected_votes(votes, posterior, everybody, 1)[0])
+
+
+def _expected_votes(votes: Annotations, posterior: Floats, row: Integers, n_rows: int) -> Floats:
+    """[n, K, K] Sum the posterior over the votes for each class, by the row of their annotator."""
+    # loads slowly
+    from scipy.sparse import csr_array
+
+    task, who, label = votes.votes()
+    counted = np.flatnonzero(row[who] != MISSING)
+    K, n_classes = votes.n_classes, posterior.shape[1]
+    cell = row[who[counted]] * K + label[counted]
+    shape = (n_rows * K, votes.n_tasks)
+    counts = csr_array((np.ones(len(cell)), (cell, task[counted])), shape=shape) @ posterior
+    return np.asarray(counts.reshape(n_rows, K, n_classes).transpose(0, 2, 1))

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from finegold.insight.agreement import Agreement
 from finegold.insight.expected import Calibration
-from finegold.insight.measures import Agreement
 from finegold.report.sections.common import percent
 from finegold.report.sections.subject import Subject
 from finegold.votes.frames import to_polars

@@ -17,6 +17,7 @@ from finegold.report.sections.common import (
 )
 from finegold.report.sections.subject import Subject
 from finegold.results.data import ResultData, votes_of
+from finegold.results.matrices import pooled_votes
 
 # with more classes, cells are too small to see
 MAX_IN_MATRIX = 60
@@ -130,15 +131,7 @@ def _pool(result: ResultData, chosen: Integers) -> tuple[Floats, Floats]:
     """Return the confusion matrix of all annotators together, and the number of votes that each row
     is made of.
     """
-    votes = votes_of(result)
-    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    n = np.diff(votes.cell_ptr)
-    columns = []
-    # class by class, to avoid an array of shape [cells, K]
-    for label in chosen:
-        cells = np.flatnonzero(votes.cell_class == label)
-        columns.append(n[cells] @ result.posterior[np.ix_(task[cells], chosen)])
-    counted = np.array(columns, dtype=np.float64).T
+    counted = pooled_votes(votes_of(result), result.posterior)[np.ix_(chosen, chosen)]
     totals = counted.sum(axis=1, keepdims=True)
     shares: Floats = counted / np.where(totals > 0, totals, 1.0)
     return shares, totals
