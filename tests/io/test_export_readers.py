@@ -66,9 +66,8 @@ def test_a_reader_of_another_package_is_found_by_its_entry_point(tmp_path, packa
     [
         ("our-tool = our_tool:BROKEN", "it must be a finegold.io.exports.base.Export"),
         ("our-tool = our_tool:NOTHING", "AttributeError"),
-        ("other-tool = our_tool:EXPORT", 'the Export must have the name "other-tool"'),
-        ("prodigy = our_tool:EXPORT", "prodigy is a format of Finegold; choose another name"),
-        ("Our_Tool = our_tool:EXPORT", "small letters, digits and hyphens"),
+        ("other-tool = our_tool:EXPORT", 'its name, "our-tool", is not other-tool, or is taken'),
+        ("prodigy = our_tool:EXPORT", "is not prodigy"),
     ],
 )
 def test_a_broken_reader_is_reported_and_others_work(tmp_path, package, line, words):
@@ -86,7 +85,7 @@ def test_a_plain_table_loads_no_reader_and_looks_for_no_packages(tmp_path):
     program = (
         "import sys, finegold.io.exports as e; from finegold.io.source import sources_of\n"
         f"assert e.find_export(sources_of({str(write(tmp_path / 'votes.csv', CSV))!r})) is None\n"
-        "loaded = [m for m in sys.modules if m.startswith('finegold.io.exports.')]\n"
+        "loaded = [m for m in sys.modules if m == 'finegold.io.exports.base']\n"
         "assert not loaded and not e._outside.cache_info().currsize, loaded"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

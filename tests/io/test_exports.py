@@ -11,6 +11,7 @@ import finegold
 from finegold.errors import InputError
 from finegold.io import exports
 from finegold.io.exports import find_export, format_names
+from finegold.io.exports.marks import names_in
 from finegold.io.source import sources_of
 from tests.support.cli_helpers import json_of, refusal_of, run, succeed
 from tests.support.exports_cases import check_each, reads, refuses
@@ -71,7 +72,7 @@ def export_of(path):
 def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
     file, content = SAMPLES[name]
     [seen] = sources_of(write(tmp_path / file, content))
-    found = (exports._tool(other, seen, exports._names_in(seen)) for other in exports.MARKS)
+    found = (exports._tool(other, seen, names_in(seen)) for other in exports.MARKS)
     assert [export.name for export in found if export is not None] == [name]
 
 

@@ -367,9 +367,6 @@ def open_export(source: Source) -> BinaryIO:
 
 # Zip archives.
 
-# a bit of the flags of a file in an archive
-ENCRYPTED = 1
-
 
 @contextmanager
 def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
@@ -387,12 +384,12 @@ def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
 @contextmanager
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
     """Open a file of an archive, and add its name to errors."""
-    if archive.getinfo(name).flag_bits & ENCRYPTED:
-        remedy = "unpack the archive with its password, and give the files in it"
-        raise DamagedExport(f"{name} is encrypted", remedy)
     try:
         with archive.open(name) as file:
             yield cast(BinaryIO, file)
+    except RuntimeError:
+        remedy = "unpack the archive with its password, and give the files in it"
+        raise DamagedExport(f"{name} is encrypted", remedy) from None
     except DamagedExport as error:
         problem = f"in {name}, {error.problem}"
         raise DamagedExport(problem, *error.remedies, record=error.record) from None

@@ -25,8 +25,9 @@ from finegold.io.columns import (
     find_column,
     list_names,
 )
-from finegold.io.exports import PLACES, base
+from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
+from finegold.io.exports.refusals import PLACES
 from finegold.io.source import Source
 from finegold.votes.encoding import text_of
 

@@ -15,8 +15,9 @@ import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import problems_of_text
-from finegold.io.exports import ALL, read_spans
+from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions
+from finegold.io.exports.refusals import read_spans
 from finegold.io.long import IDS, LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source, reading
