@@ -136,7 +136,7 @@ SEVERAL = (
             ("a", "b"),
             {"alias": {"A ": "a", "x": "b"}},
             {"a": 1, "b": 1},
-            "none of the 2 spellings of the alias occurs among the labels: the alias has A , the labels have a; check "
+            "none of the spellings of the alias occurs among the labels: the alias has A , the labels have a; check "
             "that they are written alike",
         ),
         (

@@ -365,6 +365,8 @@ class Shape(NamedTuple):
     doubt: str = ""
     # columns without votes
     aside: Sequence[Any] = ()
+    # labels beside columns of annotators, if nothing else is in doubt
+    truths: Sequence[Any] = ()
 
 
 def guess_shape(opened: Table, task: Any) -> Shape | None:
@@ -404,10 +406,11 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     if len(groups) == 1:
         doubt = _doubt_names(votes, is_transposed)
         doubt = doubt or _doubt_values([labels[name] for name in votes], is_transposed)
-    if truths and not doubt:
-        doubt = f"{list_names(truths)} may be the truth or the votes"
+    truths = [] if doubt else truths
+    doubt = f"{list_names(truths)} may be the truth or the votes" if truths else doubt
     known = {ids, *votes, *candidates(columns, TRUTH)}
-    return Shape(is_transposed, ids, votes, doubt, [name for name in columns if name not in known])
+    aside = [name for name in columns if name not in known]
+    return Shape(is_transposed, ids, votes, doubt, aside, truths)
 
 
 def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:

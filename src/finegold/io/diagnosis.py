@@ -468,9 +468,9 @@ def explain_lost_columns(
     problem, remedies = error.brief, list(error.remedies)
     if shape is not None:
         doubt, remedy = _explain_shape(shape)
-        are_people = all(map(roles.names_person, shape.votes))
-        is_clear = are_people and remedy.options.get("layout") == "wide"
-        problem, remedies = f"{problem}. {doubt}", [remedy, *([] if is_clear else remedies)]
+        if shape.truths:
+            remedies, remedy = [], use(text="if they are annotators", **remedy.options)
+        problem, remedies = f"{problem}. {doubt}", [remedy, *remedies]
     elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
         own = "if every annotator has a column of their own"
         remedies.append(use(own, layout="wide", annotator=Placeholder("NAME,NAME")))

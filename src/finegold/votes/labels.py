@@ -220,7 +220,7 @@ def replace_aliases(
     new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
     if new or not known or not class_of:
         return spellings.renamed(new), _merged_findings(new, spellings.frequency())
-    text = f"none of the {len(class_of):,} spellings of the alias occurs among the labels"
+    text = "none of the spellings of the alias occurs among the labels"
     sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
     return spellings, [Finding("alias", f"{text}: {sides}; check that they are written alike")]
 

@@ -67,7 +67,7 @@ SPELLINGS = (
     case("an alias file without a header", {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"kat,cat\ndoc,dog\n"},
          9, asks="--alias _alias.csv"),
     case("an alias of other labels", {**long(*CLEAN), "_alias.csv": b"from,to\nbird,cat\n"}, 6,
-         "none of the 1 spellings of the alias occurs", asks="--alias _alias.csv"),
+         "none of the spellings of the alias occurs", asks="--alias _alias.csv"),
     case("an alias that contradicts itself", {**long(*CLEAN), "_alias.csv": b"from,to\nkat,cat\nkat,dog\n"}, None,
          "means both", asks="--alias _alias.csv"),
 )  # fmt: skip
