@@ -31,7 +31,7 @@ from finegold.insight.judges.ranking import Games, fit_strengths
 from finegold.insight.judges.scores import FIGURES, MIN_GOLD, best_first, score_judges
 from finegold.io.judge_logs import only_judges
 from finegold.judges import JudgeLog, JudgeReport
-from finegold.votes.simulation import simulate_log
+from tests.support.judge_log import simulate_log
 
 GIVEN = (0, 25, 50, 100)  # numbers of known truths
 N_KNOWN = 50

@@ -1,4 +1,4 @@
-"""finegold judges, finegold rank and finegold simulate --judges."""
+"""finegold judges and finegold rank."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import polars as pl
 import pytest
 
 from tests.support.cli_helpers import json_of, refusal_of, run, succeed, write
+from tests.support.judge_log import write_log
 
 
 @pytest.fixture(scope="module")
 def panel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("judges") / "panel"
-    succeed("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", folder)
-    return folder
+    return write_log(tmp_path_factory.mktemp("judges") / "panel", 6, 300, seed=2)
 
 
 def test_a_simulated_log_has_families_biases_failures_ties_and_costs(panel: Path) -> None:
@@ -38,16 +37,6 @@ def test_a_simulated_log_has_families_biases_failures_ties_and_costs(panel: Path
     assert pl.read_csv(panel / "gold.csv")["item"].to_list() == list(range(0, 300, 4))
     assert pl.read_csv(panel / "judges.csv")["position_bias"].max() == 0.45
     assert pl.read_csv(panel / "systems.csv").height == 5
-
-
-def test_the_same_seed_gives_the_same_log_and_a_log_needs_a_folder(
-    panel: Path, tmp_path: Path
-) -> None:
-    run("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", tmp_path / "again")
-    assert (tmp_path / "again" / "log.csv").read_bytes() == (panel / "log.csv").read_bytes()
-    assert "must be a folder" in refusal_of(
-        "simulate", "--judges", "3", "--out", tmp_path / "log.csv"
-    )
 
 
 def judge(panel: Path, *words: object) -> Any:

@@ -8,7 +8,7 @@ import finegold
 from finegold.errors import InputError
 from finegold.insight.judges import ranking as bradley_terry
 from finegold.insight.judges.ranking import Games, fit_strengths
-from finegold.votes.simulation import simulate_log
+from tests.support.judge_log import simulate_log
 
 
 def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,)):

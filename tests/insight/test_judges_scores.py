@@ -13,7 +13,7 @@ from finegold.errors import InputError
 from finegold.insight.judges.answers import MISSING, UNDECIDED, mean_of, merge, prediction_powered
 from finegold.insight.judges.scores import MIN_GOLD, share_of
 from finegold.io.judge_logs import only_judges
-from finegold.votes.simulation import simulate_log
+from tests.support.judge_log import simulate_log
 
 
 def log_of(items, judge="j"):

@@ -14,7 +14,7 @@ from finegold import Annotations
 from finegold.insight import next_votes
 from finegold.insight.agreement import annotator_pairs
 from finegold.insight.correlation import correlated_annotators
-from finegold.votes.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
+from finegold.insight.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
 

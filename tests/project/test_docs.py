@@ -28,6 +28,7 @@ from tests.support.animals import ANIMALS
 from tests.support.cli_helpers import run as run_command
 from tests.support.data_sets import SHARED
 from tests.support.exports_made import annotation, choices
+from tests.support.judge_log import write_log
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -113,7 +114,9 @@ def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder)
             pytest.skip("the published logs of judges are not in ../shared/logs")
         (folder / "logs").symlink_to(SHARED / "logs")
     if "panel/" in code:
-        run("finegold simulate --judges 6 --tasks 400 --seed 2 --out panel")
+        write_log(folder / "panel", 6, 400, seed=2)
+    if "walk/" in code:
+        write_log(folder / "walk", 6, 200, seed=2)
     if kind == "console":
         for command, shown in commands(code):
             same(shown, run(command))

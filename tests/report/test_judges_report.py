@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.votes.simulation import simulate_log
 from tests.report.test_browser import opened
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.judge_log import simulate_log
 from tests.support.report_helpers import EVIL, Page
 
 CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}

@@ -6,7 +6,7 @@ from importlib import resources
 import polars as pl
 import pytest
 
-from finegold.votes.simulation import simulate_log
+from tests.support.judge_log import simulate_log
 from tests.studio.test_judges import opened
 from tests.studio.test_walks import votes_for_sets
 from tests.support.browser import first_view

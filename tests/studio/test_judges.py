@@ -10,7 +10,7 @@ import finegold
 from finegold.studio.gold import set_truth
 from finegold.studio.reading import guess_log
 from finegold.studio.results import MAX_KEPT
-from finegold.votes.simulation import simulate_log
+from tests.support.judge_log import simulate_log
 from tests.support.browser import drop, first_view, fits_the_width
 from tests.support.studio_helpers import refused, studio_in_thread
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import finegold
-from finegold.votes.simulation import simulate_log
+from tests.support.judge_log import simulate_log
 from tests.studio.test_predictions import MODEL, probabilities
 from tests.support.browser import first_view
 from tests.support.exports_made import annotation, choices

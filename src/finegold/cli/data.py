@@ -4,8 +4,6 @@ votes.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,9 +22,7 @@ from finegold.io.options import ReadOptions
 from finegold.options import option
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from finegold.votes.encoding import Codes
+    pass
 
 
 @o.command
@@ -153,9 +149,6 @@ def export(
 
 # ---- Simulation
 
-# gold.csv has the truth of every fourth item
-GOLD_EVERY = 4
-
 
 def _number(default: float | None, help: str, metavar: str = "N") -> Any:
     return option(default, help, kind="number", metavar=metavar)
@@ -175,11 +168,7 @@ class Draw:
     activity_spread: float = _number(
         1.0, "How much the activity of annotators varies; with 0, all are equally active.", "X"
     )
-    prototypes: str = option(
-        "2",
-        "The number of prototypes, or a JSON file of matrices (truths in rows, votes in columns).",
-        metavar="N|FILE",
-    )
+    prototypes: int = _number(2, "The number of prototypes.")
     prototype_weights: list[str] | None = option(
         None,
         "How common the prototypes are; by default equally common.",
@@ -194,12 +183,7 @@ class Draw:
     imbalance: float = _number(
         1.0, "The frequency of the most frequent class divided by that of the rarest.", "X"
     )
-    missing: float = _number(0.0, "The share of votes without a label.", "X")
-    judges: int | None = _number(
-        None,
-        "Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and"
-        " costs. Only --tasks, --seed, --format and --out apply.",
-    )
+    missing: float = _number(0.0, "The share of votes that are missing.", "X")
     seed: int = _number(0, "The seed. The same seed gives the same files.")
 
 
@@ -217,20 +201,13 @@ class Draw:
 )
 @o.declared(Draw, "draw")
 def simulate(target: str, format: str | None, draw: Draw) -> None:
-    """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges
-    (--judges).
-    """
-    import numpy as np
+    """Draw votes and truths from the generative model of the PTBCC paper."""
     import polars as pl
 
+    import finegold
     from finegold.io.writers import check_table_path, write_pieces
     from finegold.system.files import prepared
-    from finegold.votes.simulation import draw_process, draw_truth, pieces
 
-    kind = format
-    if draw.judges is not None:
-        _write_judge_log(draw.judges, draw.tasks, target, kind or "csv", draw.seed)
-        return
     names = draw.class_names
     if names is not None and (len(set(names)) < len(names) or "" in names):
         raise InputError("--class-names must be different names")
@@ -244,36 +221,7 @@ def simulate(target: str, format: str | None, draw: Draw) -> None:
         raise InputError(
             f"--prototype-weights must be numbers separated by commas, not {given!r}"
         ) from None
-    # their number, or their matrices if the text names a file
-    prototypes: dict[str, Any] = {}
-    try:
-        if draw.prototypes.isdecimal():
-            prototypes["n_prototypes"] = int(draw.prototypes)
-        else:
-            prototypes["prototypes"] = json.loads(Path(draw.prototypes).read_bytes())
-    except OSError as error:
-        words = (
-            f"--prototypes: {draw.prototypes} is not a number, and there is no readable file of"
-            " that name"
-        )
-        raise InputError(f"{words} ({error.strerror})") from None
-    except ValueError:
-        raise InputError(
-            f"{draw.prototypes} is not JSON; expected a list of matrices of numbers"
-        ) from None
-    process = draw_process(
-        draw.annotators,
-        len(names) if names is not None else 4 if draw.classes is None else draw.classes,
-        votes_per_task=draw.votes_per_task,
-        **prototypes,
-        prototype_weights=shares,
-        annotator_concentration=draw.annotator_concentration,
-        imbalance=draw.imbalance,
-        activity_spread=draw.activity_spread,
-        missing=draw.missing,
-        seed=draw.seed,
-    )
-    path = Path(target)
+    path, kind = Path(target), format
     # a name without an extension is a folder
     if path.is_dir() or path.suffix == "":
         kind = kind or "csv"
@@ -284,74 +232,35 @@ def simulate(target: str, format: str | None, draw: Draw) -> None:
             raise InputError(f"--format is {kind} but the extension of {target} is {extension}")
         stem, dot, extensions = path.name.partition(".")
         votes, truth = path, path.with_name(f"{stem}-truth{dot}{extensions}")
-    n_votes = 0
-
-    def series(codes: Codes) -> pl.Series:
-        # a missing label is null
-        known = pl.Series(codes).replace(-1, None)
-        return known if names is None else pl.Series(names).gather(known)
-
-    # pieces, so that memory stays bounded
-    def vote_tables() -> Iterator[pl.DataFrame]:
-        nonlocal n_votes
-        for piece in pieces(process, draw.tasks):
-            table = pl.DataFrame(
-                {"task": piece.task, "annotator": piece.annotator, "label": series(piece.label)}
-            )
-            n_votes += table.height
-            yield table
-
-    def truth_tables() -> Iterator[pl.DataFrame]:
-        for first, codes, _ in draw_truth(process, draw.tasks):
-            yield pl.DataFrame(
-                {
-                    "task": np.arange(first, first + len(codes), dtype=np.int32),
-                    "truth": series(codes),
-                }
-            )
-
-    with prepared(votes.parent):
-        out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
-        out.write_all(
-            {
-                str(votes): lambda path: write_pieces(vote_tables(), path),
-                str(truth): lambda path: write_pieces(truth_tables(), path),
-            }
-        )
-    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
-
-
-def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: int) -> None:
-    """Write the log, the truths, and what judges and systems are like, into a folder."""
-    import polars as pl
-
-    from finegold.system.files import prepared
-    from finegold.votes.simulation import simulate_log
-
-    folder = Path(target)
-    if folder.suffix and not folder.is_dir():
-        raise InputError(
-            f"--judges writes several files, so {target} must be a folder; leave out the extension"
-        )
-    drawn = simulate_log(n_judges, n_items=n_items, seed=seed)
-    truth = pl.DataFrame(drawn.truth)
-    frames = {
-        "log": pl.DataFrame(drawn.columns),
-        "truth": truth,
-        "gold": truth.gather_every(GOLD_EVERY),
-        "judges": (
-            pl.DataFrame(drawn.judges).with_columns(
-                pl.col("accuracy", "position_bias", "failure_rate").round(4)
-            )
-        ),
-        "systems": pl.DataFrame(drawn.systems),
-    }
-    paths = {name: str(folder / f"{name}.{kind}") for name in frames}
-    with prepared(folder):
-        out.check_outputs(paths.values(), [], [])
-        out.write_tables({path: partial(frames.__getitem__, name) for name, path in paths.items()})
-    n_verdicts = len(drawn.columns["item"])
-    say(
-        f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and"
-        " systems beside it"
+    drawn = finegold.simulate(
+        draw.tasks,
+        draw.annotators,
+        len(names) if names is not None else draw.classes or 4,
+        class_names=names,
+        votes_per_task=draw.votes_per_task,
+        n_prototypes=draw.prototypes,
+        prototype_weights=shares,
+        annotator_concentration=draw.annotator_concentration,
+        imbalance=draw.imbalance,
+        activity_spread=draw.activity_spread,
+        missing=draw.missing,
+        seed=draw.seed,
     )
+    found = drawn.annotations
+    columns = zip(
+        ("task", "annotator", "label"),
+        (found.task_names, found.annotator_names, found.class_names),
+        found.votes(),
+        strict=True,
+    )
+    tables = {
+        str(votes): pl.DataFrame({what: of.take(codes).values for what, of, codes in columns}),
+        str(truth): pl.DataFrame(
+            {"task": found.task_names.values, "truth": found.class_names.take(drawn.truth).values}
+        ),
+    }
+    with prepared(votes.parent):
+        out.check_outputs([], list(tables), [])
+        out.write_all({name: partial(write_pieces, [table]) for name, table in tables.items()})
+    n_votes, n_tasks = count(found.n_votes, "vote"), count(found.n_tasks, "truth")
+    say(f"wrote {votes} ({n_votes}) and {truth} ({n_tasks})")

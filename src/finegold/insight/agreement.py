@@ -34,13 +34,13 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from finegold.errors import InputError
+from finegold.insight.pairs import sample_vote_pairs
 from finegold.insight.votes import Floats, Integers, single_votes
 from finegold.io.read import read
 from finegold.results.tables import own_name
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import MISSING, match, text_of, to_list
 from finegold.votes.frames import make_frame
-from finegold.votes.pairs import sample_vote_pairs
 
 Level = Literal["nominal", "ordinal", "interval"]
 
@@ -59,7 +59,7 @@ CONFIDENCE_STANDARD_ERRORS = 1.959964
 MIN_TASKS = 100
 # kappa of fewer tasks is mostly noise, and of one task it is 0 or NaN
 MIN_SHARED_TASKS = 10
-# if there are more, a sample of the tasks is used (finegold.votes.pairs)
+# if there are more, a sample of the tasks is used (finegold.insight.pairs)
 MAX_VOTE_PAIRS = 2_000_000
 
 

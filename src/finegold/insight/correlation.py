@@ -38,6 +38,7 @@ from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
 from finegold.insight.agreement import AnnotatorPairs, add_up, group_pairs
+from finegold.insight.pairs import VotePairs, sample_vote_pairs
 from finegold.insight.votes import Flags, Floats, Integers, truth_codes, votes_of
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
@@ -45,7 +46,6 @@ from finegold.results.matrices import pooled_votes, votes_by_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, to_list
 from finegold.votes.frames import make_frame
-from finegold.votes.pairs import VotePairs, sample_vote_pairs
 
 MODELS = {
     *(
@@ -101,7 +101,7 @@ MIN_FAMILY_ERRORS = 2.0
 MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5
 # if one family has this share of the annotators, its errors may look like the truth
 DOMINANT_FAMILY_SHARE = 2 / 3
-# if there are more, a sample of the tasks is used (finegold.votes.pairs)
+# if there are more, a sample of the tasks is used (finegold.insight.pairs)
 MAX_VOTE_PAIRS = 2_000_000
 # from the pooled matrix, added to the votes of an annotator for each truth
 PRIOR_VOTES = 2.0

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
+from finegold.insight.pairs import rows_of
 from finegold.insight.votes import Flags, Floats, Integers, single_labels, votes_of
 from finegold.kernels.cells import outvoted
 from finegold.results.data import TASKS_PER_RUN, ResultData
@@ -25,7 +26,6 @@ from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, Codes, match, to_list
 from finegold.votes.frames import make_frame
-from finegold.votes.pairs import rows_of
 
 # of the tasks, from which a warning says how many labels depend on the rule for ties
 TIED_SHARE = 0.3

@@ -6,16 +6,14 @@
     z_i ~ tau, x_ji ~ pi_j        truth of task i; the prototype that j follows on it
     y_ij ~ v_{x_ji, z_i}          the vote
 
-The paper does not model who votes on a task; here annotators differ in activity. Tasks are drawn in
-pieces, each with its own random numbers, so that even a hundred million votes need the memory of
-one piece only.
+The paper does not model who votes on a task; here annotators differ in activity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +24,6 @@ from finegold.votes.encoding import MISSING, Codes
 
 Floats = NDArray[np.float64]
 
-VOTES_PER_PIECE = 2**20
 # sum of u; tau stays close to the requested shares
 CLASS_STRENGTH = 1000.0
 # sum of a_sk; prototypes stay close to their means
@@ -53,18 +50,6 @@ class Process:
     # share of votes without a label
     missing: float
     seed: int
-
-
-class Piece(NamedTuple):
-    """Some tasks: the truth of each, and their votes."""
-
-    # the number of the first task
-    first: int
-    truth: Codes
-    task: Codes
-    annotator: Codes
-    # MISSING where there is no label
-    label: Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,22 +141,28 @@ def simulate(
         annotator_concentration,
         class_weights,
     )
-    process = draw_process(
+    process = _draw_process(
         n_annotators, n_classes, *given, imbalance, activity_spread, missing, seed
     )
-    parts = list(pieces(process, n_tasks))
-    task, annotator, label = (
-        np.concatenate([part[column] for part in parts]) for column in (2, 3, 4)
+    _check_sizes(n_tasks=n_tasks)
+    rng = np.random.default_rng((seed, 1, 0))
+    truth = _draw(rng, process.tau[None], np.zeros(n_tasks, np.int32))
+    task, annotator = _who_votes(rng, process, n_tasks)
+    x = _draw(rng, process.weights, annotator)
+    label = _draw(
+        rng, process.prototypes.reshape(-1, n_classes), x * np.int32(n_classes) + truth[task]
     )
+    if missing:
+        label[rng.random(len(label)) < missing] = MISSING
     annotations = Annotations.from_codes(
         task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names
     )
-    truth = np.concatenate([part.truth for part in parts])[np.asarray(annotations.task_names)]
+    truth = truth[np.asarray(annotations.task_names)]
     weights = process.weights[np.asarray(annotations.annotator_names)]
     return Simulation(annotations, truth, process.tau, weights, process.prototypes)
 
 
-def draw_process(
+def _draw_process(
     n_annotators: int,
     n_classes: int,
     votes_per_task: float = 5.0,
@@ -204,31 +195,6 @@ def draw_process(
     pi = rng.dirichlet(np.maximum(annotator_concentration * common, 1e-6), size=n_annotators)
     activity = np.exp(activity_spread * rng.standard_normal(n_annotators))
     return Process(tau, pi, v, activity / activity.sum(), votes_per_task, missing, seed)
-
-
-def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
-    """Yield tasks 0 to n_tasks - 1 with their votes, piece by piece."""
-    for first, truth, rng in draw_truth(process, n_tasks):
-        task, annotator = _who_votes(rng, process, len(truth))
-        x = _draw(rng, process.weights, annotator)
-        label = _draw(
-            rng,
-            process.prototypes.reshape(-1, len(process.tau)),
-            x * len(process.tau) + truth[task],
-        )
-        if process.missing:
-            label[rng.random(len(label)) < process.missing] = MISSING
-        yield Piece(first, truth, task + np.int32(first), annotator, label)
-
-
-def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.random.Generator]]:
-    """Yield the first task and the truths of each piece, and what its votes are drawn with."""
-    _check_sizes(n_tasks=n_tasks)
-    size = max(VOTES_PER_PIECE // int(np.ceil(process.votes_per_task)), 1)
-    for index, first in enumerate(range(0, n_tasks, size)):
-        rng = np.random.default_rng((process.seed, 1, index))
-        rows = np.zeros(min(size, n_tasks - first), dtype=np.int32)
-        yield first, _draw(rng, process.tau[None], rows), rng
 
 
 def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
@@ -330,125 +296,3 @@ def _check_sizes(**sizes: int) -> None:
 def _check_range(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         raise InputError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
-
-
-FAMILIES = (
-    "acme-large",
-    "acme-small",
-    "acme-mini",
-    "borealis-chat",
-    "borealis-instruct",
-    "cirrus-70b",
-    "delta-turbo",
-)
-# how often a member takes over the view of its family
-SHARED_VIEW = 0.6
-# weight of a tie between two systems of equal strength, against 1 for each of them
-TIE_SHARE = 0.1
-# share of the wrong views that see a tie
-WRONG_IS_TIE = 0.3
-# share of the failures that are refusals; the others are errors
-REFUSED = 0.3
-TEXTS = np.array(["[[A]]", "[[B]]", "[[C]]", ""])
-REFUSAL = "I cannot answer that."
-
-
-@dataclass(frozen=True, eq=False)
-class JudgeSimulation:
-    """A simulated log with a row per call, the truth, and what judges and systems are like, as
-    columns of tables.
-    """
-
-    # item, system_a, system_b, judge, order, verdict, error, cost
-    columns: dict[str, Any]
-    # item, truth: the name of the better system, or tie
-    truth: dict[str, Any]
-    # judge, accuracy, position_bias (negative: the second one), failure_rate, cost
-    judges: dict[str, Any]
-    # system, strength
-    systems: dict[str, Any]
-
-
-def simulate_log(
-    n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, seed: int = 0
-) -> JudgeSimulation:
-    """Draw judges and systems, and a log of every judge on every item, in both orders."""
-    if not 1 <= n_judges <= 10_000 or not 2 <= n_systems <= 1000:
-        raise InputError(
-            f"expected 1 to 10,000 judges and 2 to 1,000 systems, not {n_judges} and {n_systems}"
-        )
-    if not 1 <= n_items <= 10_000_000:
-        raise InputError(f"expected 1 to 10,000,000 items, not {n_items:,}")
-    _check_range("seed", seed, 0, 2**63)
-
-    # What judges and systems are like.
-    rng = np.random.default_rng((seed, 0))
-    judges = [FAMILIES[j] if j < len(FAMILIES) else f"judge-{j + 1}" for j in range(n_judges)]
-    stems = [name.split("-")[0] if j < len(FAMILIES) else name for j, name in enumerate(judges)]
-    family = np.unique(stems, return_inverse=True)[1]
-    accuracy, position_bias = rng.uniform(0.65, 0.85, n_judges), rng.uniform(-0.05, 0.2, n_judges)
-    # the last judge mostly follows the position
-    position_bias[-1] = 0.45
-    failure_rate, cost = (
-        rng.uniform(0, 0.06, n_judges),
-        np.round(10 ** rng.uniform(-4, -2, n_judges), 6),
-    )
-    systems = np.array([f"system-{s + 1}" for s in range(n_systems)])
-    strength = np.round(np.linspace(1, -1, n_systems), 3)
-
-    # What is compared, and which is better.
-    rng = np.random.default_rng((seed, 1))
-    a = rng.integers(0, n_systems, n_items)
-    b = (a + rng.integers(1, n_systems, n_items)) % n_systems
-    difference = strength[a] - strength[b]
-    weights = np.stack(
-        [np.exp(difference / 2), np.exp(-difference / 2), np.full_like(difference, 2 * TIE_SHARE)]
-    )
-    sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
-    # the first system, the second, or a tie
-    winner = np.minimum((rng.random(n_items) > sums).sum(axis=0), 2)
-
-    def draw_luck() -> Floats:
-        """[J, T] Draw uniform numbers, some of which all members of a family share."""
-        common = rng.random((int(family.max()) + 1, n_items))[family]
-        has_family = np.bincount(family)[family] > 1
-        is_common = (rng.random((n_judges, n_items)) < SHARED_VIEW) & has_family[:, None]
-        return np.where(is_common, common, rng.random((n_judges, n_items)))
-
-    luck, error = draw_luck(), draw_luck()
-    # the two sides, if a tie is right
-    loser, tie = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)
-    wrong = np.where(error < np.where(winner == 2, 0.5, WRONG_IS_TIE), tie, loser)
-    # [J, T, 1] what judges think
-    view = np.where(luck < accuracy[:, None], winner, wrong)[..., None]
-    # [J, T, 2] the second order is swapped
-    position = np.where(view == 2, 2, view ^ np.array([0, 1]))
-    bias = position_bias[:, None, None]
-    follows = rng.random(position.shape) < np.abs(bias)
-    verdict = np.where(follows, np.where(bias > 0, 0, 1), position)
-    has_failed = rng.random(verdict.shape) < failure_rate[:, None, None]
-    is_refused = has_failed & (rng.random(verdict.shape) < REFUSED)
-    texts = TEXTS[np.where(has_failed, 3, verdict)].astype(object)
-    texts[is_refused] = REFUSAL
-
-    def by_item(values: NDArray[Any]) -> NDArray[Any]:
-        return np.ascontiguousarray(values.transpose(1, 0, 2)).ravel()
-
-    columns = {
-        "item": np.repeat(np.arange(n_items), 2 * n_judges),
-        "system_a": np.repeat(systems[a], 2 * n_judges),
-        "system_b": np.repeat(systems[b], 2 * n_judges),
-        "judge": np.tile(np.repeat(judges, 2), n_items),
-        "order": np.tile(["AB", "BA"], n_judges * n_items),
-        "verdict": by_item(texts),
-        "error": by_item(np.where(has_failed & ~is_refused, "timeout", "").astype(object)),
-        "cost": np.tile(np.repeat(cost, 2), n_items),
-    }
-    truth = np.where(winner == 2, "tie", np.where(winner == 0, systems[a], systems[b]))
-    rates = {"accuracy": accuracy, "position_bias": position_bias, "failure_rate": failure_rate}
-    return JudgeSimulation(
-        columns,
-        {"item": np.arange(n_items), "truth": truth},
-        {"judge": judges, **rates, "cost": cost},
-        {"system": systems, "strength": strength},
-    )
