@@ -1,4 +1,4 @@
-"""Votes revealed in the order that `finegold next` would ask for them, against random order.
+"""Votes revealed in the order that `finegold next-votes` would ask for them, against random order.
 
 python -m bench.trust.next --data ../shared/datasets           ten seeds on ten data sets; some minutes
 python -m bench.trust.next --only ms,dog --seeds 2 --no-page    to try something
@@ -192,7 +192,7 @@ def _integers(path: Path) -> Integers:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description="Accuracy against votes spent: finegold next, and random order."
+        description="Accuracy against votes spent: finegold next-votes, and random order."
     )
     parser.add_argument("--data", type=Path, default=SHARED / "datasets")
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(DATA_SETS))

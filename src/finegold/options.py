@@ -14,6 +14,19 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 Surface = Literal["python", "cli", "studio"]
+Kind = Literal[
+    "text",
+    "number",
+    "flag",
+    "switch",
+    "choice",
+    "list",
+    "pairs",
+    "path",
+    "paths",
+    "table",
+    "output",
+]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
 
 
@@ -36,19 +49,20 @@ class Option:
     help: str
     # the heading under which it is listed
     group: str = ""
-    kind: Literal[
-        "text", "number", "flag", "switch", "choice", "list", "pairs", "path", "paths"
-    ] = "text"
     # a flag has no value; a switch is on, off or not given; pairs NAME=VALUE and paths can be
-    # repeated what `--help` shows in place of the value, such as NAME
+    # repeated; a path is read, and a table or another output is written
+    kind: Kind = "text"
+    # what `--help` shows in place of the value, such as NAME
     metavar: str = ""
     # the values that are allowed
     choices: tuple[str, ...] = ()
     # the range of a number
     low: float | None = None
     high: float | None = None
-    # how the command line spells it, if not `--` and its name with hyphens
+    # how the command line spells it, if not `--` and its name with hyphens; a short flag comes first
     flag: str = ""
+    # on the command line
+    required: bool = False
     # further flags for one value, such as --no-header
     constants: Mapping[str, Constant] = field(default_factory=dict)
     # a value that is right, for messages about values that are not
@@ -60,7 +74,7 @@ class Option:
 
     def flag_of(self, name: str) -> str:
         """Return how the command line spells this option, given its name."""
-        return self.flag or f"--{name.replace('_', '-')}"
+        return self.flag.rpartition(" ")[2] or f"--{name.replace('_', '-')}"
 
 
 class Options:

@@ -18,8 +18,8 @@ COMMANDS = {
     "aggregate": ("{votes}", "--method", "ds", "-o", "{folder}/labels.csv"),
     "compare": ("{votes}", "--methods", "ds,ibcc"),
     "evaluate": ("{votes}", "--method", "ds", "--truth", str(TRUTH)),
-    "export": ("{votes}", "--method", "ds", "--for", "torch", "-o", "{folder}/train.parquet"),
-    "next": ("{votes}", "--method", "ds"),
+    "export": ("{votes}", "--method", "ds", "--purpose", "torch", "-o", "{folder}/train.parquet"),
+    "next-votes": ("{votes}", "--method", "ds"),
     "report": ("{votes}", "--method", "ds", "-o", "{folder}/report.html"),
     "trust": ("{votes}", "--method", "ds"),
     "update": ("{model}", "{votes}", "-o", "{folder}/new.finegold"),
@@ -76,7 +76,7 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
     assert words in done.stderr
 
 
-@pytest.mark.parametrize("name", ["next", "report", "trust"])
+@pytest.mark.parametrize("name", ["next-votes", "report", "trust"])
 @pytest.mark.parametrize(
     "option",
     [
@@ -127,7 +127,7 @@ def test_reading_options_are_those_of_every_command_that_reads():
 
 def test_next_votes_takes_votes_a_model_and_a_result(model):
     of_model, of_ds, by_default = (
-        json_of("next", *source) for source in ((model,), (VOTES, "--method", "ds"), (VOTES,))
+        json_of("next-votes", *source) for source in ((model,), (VOTES, "--method", "ds"), (VOTES,))
     )
     assert of_model == of_ds != by_default
     of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()

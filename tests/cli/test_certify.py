@@ -72,7 +72,7 @@ def refused(*arguments: object) -> str:
 
 
 def test_the_sheet_has_the_users_own_column_the_item_and_an_empty_truth(votes: Path) -> None:
-    rows = rows_of(sampled(votes, "-n", 100, "--for", "accuracy", "--seed", 1))
+    rows = rows_of(sampled(votes, "-n", 100, "--purpose", "accuracy", "--seed", 1))
     assert list(rows[0]) == [
         "item",
         "text",
@@ -209,7 +209,7 @@ def test_twenty_checks_say_what_they_cannot_show(votes: Path) -> None:
 
 
 def test_acceptance_draws_from_the_surest_labels(votes: Path) -> None:
-    sheet = sampled(votes, "-n", 100, "--for", "acceptance", "--risk", "10%")
+    sheet = sampled(votes, "-n", 100, "--purpose", "acceptance", "--risk", "10%")
     found = certified(votes, filled(sheet))
     assert found["accuracy"] is None
     assert found["accepted"]["risk"] == 0.1
@@ -217,7 +217,7 @@ def test_acceptance_draws_from_the_surest_labels(votes: Path) -> None:
 
 
 def test_a_method_is_chosen_by_checks_of_tasks_on_which_methods_differ(votes: Path) -> None:
-    sheet = sampled(votes, "-n", 10, "--for", "choice", "--method", "mv")
+    sheet = sampled(votes, "-n", 10, "--purpose", "choice", "--method", "mv")
     content = certified(votes, filled(sheet))
     assert {each["method"] for each in content["choices"]} == {"ds", "glad", "bwa", "ibcc", "ptbcc"}
     best = max(content["choices"], key=lambda each: each["gain"])
@@ -278,7 +278,7 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
     )
     assert "the plan was edited" in refused("certify", votes, "--checks", sheet)
     for words in (
-        ("--for", "fun"),
+        ("--purpose", "fun"),
         ("--risk", "70%"),
         ("--risk", "often"),
     ):

@@ -26,7 +26,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "gold.csv", GOLD)
     database(tmp_path / "votes.db")
     succeed("aggregate", "votes.csv", "--method", "mv", "--save", "model.csv", "-o", "labels.csv")
-    write(tmp_path / "prototypes.jsonl", "[[[0.9, 0.1], [0.1, 0.9]]]")
     write(tmp_path / "p.parquet", "")
     return tmp_path
 
@@ -49,10 +48,9 @@ COMMANDS = [
     "agreement votes.csv --pairs votes.csv",
     "compare votes.csv --methods mv -o votes.csv",
     "compare votes.csv --truth gold.csv --methods mv -o gold.csv",
-    "next model.csv -o model.csv",
+    "next-votes votes.csv -o votes.csv",
     "audit votes.csv --labels gold.csv -o gold.csv",
-    "export votes.csv --for sklearn --predictions p.parquet -o p.parquet",
-    "simulate --classes 2 --prototypes prototypes.jsonl --out prototypes.jsonl",
+    "export votes.csv --purpose sklearn --predictions p.parquet -o p.parquet",
 ]
 
 

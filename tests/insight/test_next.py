@@ -52,7 +52,7 @@ def test_the_gain_is_what_bayes_expects_of_one_more_vote(result):
 
 
 def test_disputed_tasks_come_first_and_sure_ones_not_at_all(result):
-    plan = result.next()
+    plan = result.next_votes()
     gains = plan.tasks()["gain"].to_numpy()
     assert (np.diff(gains) <= 0).all()
     assert (result.confidence[plan.ask] < 0.95).all()
@@ -61,8 +61,8 @@ def test_disputed_tasks_come_first_and_sure_ones_not_at_all(result):
 
 
 def test_a_budget_takes_the_most_rewarding(result):
-    every = result.next(safe=0.99)
-    few = result.next(5, safe=0.99)
+    every = result.next_votes(safe=0.99)
+    few = result.next_votes(5, safe=0.99)
     assert few.ask.tolist() == every.ask[:5].tolist()
     assert len(every.ask) > 5
 
@@ -71,18 +71,18 @@ def test_a_budget_takes_the_most_rewarding(result):
     ("gold", "wish", "exhausted", "safe"),
     [
         (None, {"safe": 1.0}, [True, False], [False, True]),
-        (None, {"safe": 1.0, "annotators": ["ann"]}, [True, False], [False, True]),
-        (None, {"safe": 1.0, "annotators": ["ann", "bob"]}, [True, False], [False, True]),
+        (None, {"safe": 1.0, "available": ["ann"]}, [True, False], [False, True]),
+        (None, {"safe": 1.0, "available": ["ann", "bob"]}, [True, False], [False, True]),
         ({1: "x"}, {}, [False, False], [True, True]),
     ],
 )
 def test_nobody_is_asked_twice_and_known_truths_are_safe(gold, wish, exhausted, safe):
     votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"], gold=gold)
     result = fit(MajorityVote(), votes)
-    plan = result.next(**wish)
+    plan = result.next_votes(**wish)
     assert (plan.exhausted.tolist(), plan.safe.tolist(), plan.gain[0]) == (exhausted, safe, 0)
     with pytest.raises(InputError, match="no annotator 'zoe'"):
-        result.next(annotators=["zoe"])
+        result.next_votes(available=["zoe"])
 
 
 def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
@@ -100,7 +100,7 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     advice = {
         row[0]: row
         for row in finegold.aggregate(Annotations.from_arrays(*columns), "hds")
-        .next()
+        .next_votes()
         .annotators()
         .rows()
     }
@@ -124,7 +124,7 @@ def test_a_confusion_is_named_only_with_ten_cases():
 
 @pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])
 def test_any_method_can_plan(method):
-    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next(
+    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next_votes(
         3, safe=1.0
     )
     assert len(plan.tasks()) == 3
@@ -133,7 +133,7 @@ def test_any_method_can_plan(method):
 
 def test_a_model_without_votes_is_refused(result):
     with pytest.raises(InputError, match="saved without its votes"):
-        replace(result, annotations=None).next()
+        replace(result, annotations=None).next_votes()
 
 
 @pytest.mark.parametrize(
@@ -146,37 +146,46 @@ def test_a_model_without_votes_is_refused(result):
 )
 def test_wishes_that_make_no_sense_are_refused(result, wish, words):
     with pytest.raises(InputError, match=words):
-        result.next(**wish)
+        result.next_votes(**wish)
 
 
 def test_the_command_writes_tables_and_json(tmp_path):
     votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "model"
     succeed("aggregate", votes, "--method", "mv", "--save", model)
-    assert json_of("next", model, "--budget", 2)["exhausted"] == 3
+    assert json_of("next-votes", model, "--budget", 2)["exhausted"] == 3
     fewer, safe = (
         write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")),
         tmp_path / "safe.csv",
     )
     succeed("aggregate", fewer, "--method", "mv", "--save", model)
     done = succeed(
-        "next", model, "--budget", 2, "-o", tmp_path / "ask.csv", "--safe", 1, "--safe-tasks", safe
+        "next-votes",
+        model,
+        "--budget",
+        2,
+        "-o",
+        tmp_path / "ask.csv",
+        "--safe",
+        1,
+        "--safe-tasks",
+        safe,
     )
     assert "safe" in done.stderr
     assert set(read_table(safe)["task"]) == {"t1", "t2"}
-    succeed("next", votes, "--method", "mv")  # votes are fitted first
+    succeed("next-votes", votes, "--method", "mv")  # votes are fitted first
 
 
 @pytest.mark.parametrize("task", ["[/b]", "5000"])
 def test_the_command_shows_tasks_as_they_are_called(tmp_path, task):
     """Brackets mean nothing, and numbers that are names have no commas."""
     rows = [*AGREED, f"{task},w1,x", f"{task},w2,y"]
-    done = succeed("next", model_of(tmp_path, rows), "--safe", 1)
+    done = succeed("next-votes", model_of(tmp_path, rows), "--safe", 1)
     assert "Ask about (1)" in done.stdout
     assert task in done.stdout
 
 
 def test_the_command_shows_no_table_without_a_task(tmp_path):
-    done = run("next", model_of(tmp_path, AGREED), "--budget", 3)
+    done = run("next-votes", model_of(tmp_path, AGREED), "--budget", 3)
     assert "Ask about" not in done.stdout
     assert done.stderr.startswith("0 tasks to ask about, 12 safe\n")
 
@@ -194,7 +203,7 @@ def model_of(tmp_path, rows):
 
 
 def test_a_plan_says_what_it_comes_to(result):
-    plan = result.next(budget=2)
+    plan = result.next_votes(budget=2)
     assert repr(plan).startswith(
         f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; "
     )

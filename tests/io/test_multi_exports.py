@@ -94,10 +94,9 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
             "aggregate VOTES --multi --question all",
             "sets of labels need one question; use --question NAME",
         ),
-        ("plot VOTES confidence --multi -o chart.svg", "sets of labels have no charts"),
         ("convert VOTES --multi -o out.csv", "sets of labels have no meaning here"),
         (
-            "export VOTES --multi --for torch -o out.parquet",
+            "export VOTES --multi --purpose torch -o out.parquet",
             "sets of labels have no single label to",
         ),
     ],
@@ -110,7 +109,7 @@ def test_what_has_no_meaning_for_sets_is_refused(
     assert [path.name for path in votes.parent.iterdir()] == [votes.name]
 
 
-@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage", "next"])
+@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage", "next-votes"])
 def test_other_commands_take_sets(votes: Path, command: str, tmp_path: Path) -> None:
     done = succeed(
         command,

@@ -118,7 +118,7 @@ def test_tasks_with_predictions_only_are_labelled_and_marked():
     only = labels.tail(N - VOTED)
     assert (only["label"] == pl.Series(CLASSES)[truth[VOTED:].tolist()]).mean() > 0.8
     assert np.allclose(only.select(CLASSES).to_numpy(), result.combined.posterior)
-    plan = result.next()
+    plan = result.next_votes()
     assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
 
 
@@ -388,7 +388,7 @@ def test_command_line(tmp_path):
     assert "Model bert: weight" in done.stderr
     assert f"{N - VOTED} tasks without votes were labelled from predictions only" in done.stderr
     assert pl.read_csv(tmp_path / "labels.csv")["predictions_only"].sum() == N - VOTED
-    for command in ("next", "trust"):
+    for command in ("next-votes", "trust"):
         assert run(command, *given, "--json").exit_code == 0
     refused = run("aggregate", *given, "-o", tmp_path / "bert.csv")
     assert refused.exit_code == 2

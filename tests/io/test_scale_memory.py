@@ -126,10 +126,10 @@ def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatc
     result = finegold.aggregate(
         finegold.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc"
     )
-    whole = result.next().advice
+    whole = result.next_votes().advice
     assert len(whole) > 2
     monkeypatch.setattr(next_votes, "CHUNK_NUMBERS", 1)
-    assert result.next().advice == whole
+    assert result.next_votes().advice == whole
 
 
 def test_kappa_of_pairs_equals_that_of_full_tables() -> None:

@@ -122,13 +122,15 @@ def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path:
     rows = [f"s{n},{'' if n == 7 else n % 3},{who},{who}" for n in range(9) for who in "ab"]
     votes = write(tmp_path / "votes.csv", "\n".join(["sentence,doc,worker,label", *rows]))
     out, model = tmp_path / "train.parquet", tmp_path / "m.finegold"
-    succeed("export", votes, "--task", "sentence", "--group", "doc", "--for", "torch", "-o", out)
+    succeed(
+        "export", votes, "--task", "sentence", "--group", "doc", "--purpose", "torch", "-o", out
+    )
     first = pl.read_parquet(out)
     assert first["group"].to_list() == ["0", "1", "2", "0", "1", "2", "0", None, "2"]
     succeed(
         "aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv"
     )
-    succeed("export", model, "--items", votes, "--group", "doc", "--for", "torch", "-o", out)
+    succeed("export", model, "--items", votes, "--group", "doc", "--purpose", "torch", "-o", out)
     assert pl.read_parquet(out).equals(first)
     for words, message in (
         ((votes, "--task", "sentence", "--group", "dog"), 'there is no column "dog" for the group'),
@@ -145,12 +147,12 @@ def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path:
             "the groups of tasks are not known; use --group COLUMN --items FILE",
         ),
     ):
-        assert message in refusal_of("export", *words, "--for", "torch", "-o", out)
+        assert message in refusal_of("export", *words, "--purpose", "torch", "-o", out)
 
 
 def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
     votes, out = write(tmp_path / "votes.csv", CSV + "t9,ann,\n"), tmp_path / "train.parquet"
-    done = succeed("export", votes, "--for", "sklearn", "--method", "mv", "-o", out)
+    done = succeed("export", votes, "--purpose", "sklearn", "--method", "mv", "-o", out)
     assert "wrote 4 tasks to" in done.stderr
     assert "classes, in the order of the probabilities: x, y, z" in done.stderr
     assert "left out: 1 task without any vote" in done.stderr
@@ -165,7 +167,7 @@ def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
         "-o",
         tmp_path / "labels.csv",
     )
-    succeed("export", tmp_path / "m.finegold", "--for", "sklearn", "-o", out)
+    succeed("export", tmp_path / "m.finegold", "--purpose", "sklearn", "-o", out)
     assert pl.read_parquet(out).equals(first)
 
 
@@ -199,6 +201,8 @@ def test_bad_exports_are_refused(
         result.export(tmp_path / name, purpose, **options)
     asked = [word for key, value in options.items() for word in (f"--{key}", value)]
     votes = write(tmp_path / "votes.csv", CSV)
-    assert message in refusal_of("export", votes, "--for", purpose, "-o", tmp_path / name, *asked)
-    assert "Missing option" in refusal_of("export", votes, "--for", purpose)
+    assert message in refusal_of(
+        "export", votes, "--purpose", purpose, "-o", tmp_path / name, *asked
+    )
+    assert "Missing option" in refusal_of("export", votes, "--purpose", purpose)
     assert list(tmp_path.iterdir()) == [votes]

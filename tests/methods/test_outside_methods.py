@@ -88,7 +88,7 @@ def test_every_command_works_with_it(one_coin, tmp_path):
     for arguments in (
         ("aggregate", VOTES, "--method", "onecoin", "--save", model, "-o", tmp_path / "labels.csv"),
         ("update", model, new, "-o", model),
-        ("next", model, "--budget", 5),
+        ("next-votes", model, "--budget", 5),
         ("report", model, "-o", tmp_path / "report.html"),
         ("trust", VOTES, "--method", "onecoin"),
         ("evaluate", VOTES, "--method", "onecoin,mv", "--truth", TRUTH),

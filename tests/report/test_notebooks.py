@@ -115,7 +115,7 @@ def test_names_cannot_break_out_of_the_page():
         votes,
         result,
         result.trust(),
-        result.next(),
+        result.next_votes(),
         finegold.agreement(votes),
         finegold.compare(votes, ["mv"]),
     )
@@ -149,7 +149,7 @@ def test_agreement_trust_plans_and_comparisons_show_themselves():
     agreement, trust, plan = (
         finegold.agreement(votes.annotations),
         result.trust(votes.truth),
-        result.next(budget=7),
+        result.next_votes(budget=7),
     )
     compared = finegold.compare(votes.annotations, ["mv", "ds"])
     assert (

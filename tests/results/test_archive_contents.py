@@ -196,7 +196,7 @@ def test_every_cut_of_a_model_is_refused(folder, tmp_path):
         path.write_bytes(data[:end])
         with pytest.raises(InputError, match=DAMAGED):
             finegold.load(path)
-    assert DAMAGED in refusal_of("next", path)
+    assert DAMAGED in refusal_of("next-votes", path)
 
 
 @pytest.mark.parametrize("method", ["ds", "sets"])

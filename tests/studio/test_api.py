@@ -172,7 +172,7 @@ def test_every_view_of_the_report_and_the_plan_are_there(fitted):
     alpha = finegold.agreement(fitted.folder / "votes.csv").alpha
     assert view("/results/trust")["figures"][0]["value"] == pytest.approx(alpha, abs=1e-4)
     assert view("/results/record")["method"] == "ptbcc"
-    plan, found = result.next(), view("/plan", budget=5)
+    plan, found = result.next_votes(), view("/plan", budget=5)
     assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
     assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()
     assert found["n_safe"] == len(plan.safe_tasks())

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from finegold import Annotations
 from finegold.votes import sample
 from tests.methods.reference import anchored, ds
 from tests.support.animals import TRUTH, VOTES
-from tests.support.cli_helpers import run
 from tests.support.data_sets import SHARED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,21 +46,6 @@ def test_every_vote_of_the_sample_has_its_text_in_the_studio(tmp_path: Path) -> 
     assert text.count("\n") > rows.n_votes
 
 
-def test_the_simulated_votes_are_what_their_readme_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readme = VOTES.with_name("README.md").read_text()
-    (command,) = [
-        line.strip() for line in readme.splitlines() if line.strip().startswith("finegold simulate")
-    ]
-    words = shlex.split(command)[1:]
-    words[words.index("--out") + 1] = str(tmp_path)
-    monkeypatch.chdir(ROOT)
-    assert run(*words).exit_code == 0
-    for file in (VOTES, TRUTH):
-        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
-
-
 @pytest.fixture(scope="module")
 def votes() -> Annotations:
     return finegold.read(VOTES)
@@ -83,8 +65,7 @@ TWINS = {
 
 @pytest.mark.parametrize("method", TWINS)
 def test_the_posterior_is_that_of_the_slow_twin(method: str, votes: Annotations) -> None:
-    settings: dict[str, Any] = {"max_iterations": 20} if method == "ds" else {}
-    found = finegold.aggregate(votes, method, **settings)
+    found = finegold.aggregate(votes, finegold.DS(max_iterations=20) if method == "ds" else method)
     task = np.repeat(np.arange(votes.n_tasks), votes.votes_per_task)
     label = np.repeat(votes.cell_class, np.diff(votes.cell_ptr)).astype(np.int64)
     expected = TWINS[method](task, votes.annotator.astype(np.int64), label)

@@ -106,7 +106,7 @@ def next_votes(
     votes: Any,
     budget: int | None = None,
     *,
-    annotators: Sequence[Any] | None = None,
+    available: Sequence[Any] | None = None,
     safe: float = 0.95,
     method: str | Method | None = None,
     **keywords: Unpack[Fitting],
@@ -117,7 +117,7 @@ def next_votes(
         votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
             as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
         budget: The largest number of votes to plan, one per task. By default there is no limit.
-        annotators: The annotators who may vote next. The default is all, in proportion to their
+        available: The annotators who may vote next. The default is all, in proportion to their
             votes so far.
         safe: A label with this probability needs no further vote.
         method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
@@ -136,7 +136,7 @@ def next_votes(
         >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
         [1]
     """
-    return result_of(votes, method, keywords).next(budget, annotators=annotators, safe=safe)
+    return result_of(votes, method, keywords).next_votes(budget, available=available, safe=safe)
 
 
 def update(

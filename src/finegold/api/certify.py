@@ -31,6 +31,7 @@ from finegold.insight import certify as maths
 from finegold.insight.certify import Acceptance, Interval, Recalibration
 from finegold.io.sheets import read_answers
 from finegold.io.tables import open_table
+from finegold.io.truth import read_truth
 from finegold.methods.base import Method
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
@@ -291,6 +292,7 @@ def certify(
     checks: Any,
     *,
     plan: Plan | Sample | str | Path | None = None,
+    drawn_at_random: bool = False,
     method: str | Method | None = None,
     **keywords: Unpack[Fitting],
 ) -> Certificate:
@@ -302,6 +304,8 @@ def certify(
         checks (path, data frame or mapping): The filled sheet, or task -> truth. Rows may be blank;
             these are counted, and the interval allows for them.
         plan: The plan. By default, the file beside the sheet.
+        drawn_at_random: There is no plan, but you drew these tasks at random from all tasks, each
+            with the same chance, and checked all of them.
         method: The method that made the labels. The default is that of the plan.
         **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
 
@@ -319,8 +323,12 @@ def certify(
         >>> finegold.certify(votes, {1: "x", 2: "x"}, plan=drawn).accuracy.estimate
         0.5
     """
-    plan = find_plan(checks, plan)
-    fitted = result_of(votes, method, keywords, otherwise=plan.method)
+    if drawn_at_random:
+        fitted = result_of(votes, method, keywords)
+        plan = plan_of_random(samples.all_labels(fitted), checks)
+    else:
+        plan = find_plan(checks, plan)
+        fitted = result_of(votes, method, keywords, otherwise=plan.method)
     result = samples.all_labels(fitted)
     _check_belongs(result, plan)
     names = [row[0] for row in plan.rows]
@@ -446,6 +454,37 @@ def certify(
         plan=plan,
         checks=hashlib.sha256(content.encode()).hexdigest(),
         date=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def plan_of_random(result: ResultData, checks: Any) -> Plan:
+    """Return the plan of checks that a user drew at random: one stratum with all tasks."""
+    checked = read_truth(checks).task
+    ranked = samples.rank_tasks(result)
+    codes = match(checked, result.task_names).astype(np.int64)
+    rank = dict(zip(ranked.tasks.tolist(), ranked.rank.tolist(), strict=True))
+    names = [text_of(name) for name in to_list(result.task_names)]
+    rows = [(names[code], 0, rank[code]) for code in codes.tolist() if code in rank]
+    if not rows:
+        raise InputError("no check belongs to a task with a label that is not known", str(checks))
+    return Plan(
+        purpose="accuracy",
+        n=len(rows),
+        seed=0,
+        looks=1,
+        risk=0.05,
+        method=result.method,
+        votes=samples.votes_digest(result),
+        labels=samples.labels_digest(result),
+        tasks=len(ranked.tasks),
+        sizes=[len(ranked.tasks)],
+        checks=[len(rows)],
+        confidence=[float(ranked.confidence.mean())],
+        first=1,
+        last=maths.GRID,
+        columns=["task", "truth"],
+        rivals=[],
+        rows=rows,
     )
 
 

@@ -35,6 +35,7 @@ class FitOptions(Options):
         None,
         "Known truths of some tasks: a file, or the name of a column of FILE. They become the labels"
         " of these tasks, and the method learns from them.",
+        kind="path",
         metavar="FILE",
         constants={
             "--gold-from-export": Constant(

@@ -76,7 +76,7 @@ class Result(ResultData):
             in `class_names`, which are the options. `label_codes` are positions in it, `gold` in
             those of the votes (`annotations.gold_sets`), each number of `posterior` is the
             probability that an option is right, and accuracies are those of the answers, yes or no,
-            about all options. `flips`, `contested`, `why`, `spammers`, `trust` and `next` take each
+            about all options. `flips`, `contested`, `why`, `spammers`, `trust` and `next_votes` take each
             task and option as a question of yes or no. None for other votes.
 
     Examples:
@@ -365,18 +365,18 @@ class Result(ResultData):
 
         return update(self, votes, gold=gold, **more)
 
-    def next(
+    def next_votes(
         self,
         budget: int | None = None,
         *,
-        annotators: Sequence[Any] | None = None,
+        available: Sequence[Any] | None = None,
         safe: float = 0.95,
     ) -> Plan:
         """Return the tasks for which further votes are worth most.
 
         Args:
             budget: The largest number of votes to plan, one per task. By default there is no limit.
-            annotators: The annotators who may vote next. The default is all, in proportion to their
+            available: The annotators who may vote next. The default is all, in proportion to their
                 votes so far.
             safe: A label with at least this probability needs no further vote.
 
@@ -385,7 +385,7 @@ class Result(ResultData):
         """
         from finegold.insight.next_votes import plan
 
-        return plan(self, budget, annotators=annotators, safe=safe)
+        return plan(self, budget, annotators=available, safe=safe)
 
     def sample(self, n: int = 100, **options: Any) -> Sample:
         """Draw the tasks that a person checks, so that `certify` can estimate how accurate all

@@ -1,11 +1,10 @@
-"""`finegold aggregate` and `update`: compute labels from votes, and add new votes to a saved model."""
+"""`finegold aggregate` and `update`: labels from votes, to a file, and with more votes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from finegold.cli import outputs as out
 from finegold.cli.options import ALL, progress, typed
 from finegold.cli.outputs import say
 from finegold.errors import InputError
-from finegold.io.options import DATABASES, ReadOptions
+from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,73 +23,48 @@ if TYPE_CHECKING:
     from finegold.api.result import Result
 
 
+@dataclass(frozen=True)
+class Aggregate:
+    """What `finegold aggregate` writes."""
+
+    output: str | None = o.table(
+        "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or a table of a database:"
+        " sqlite:///labels.db#TABLE. By default, CSV is printed.",
+        flag=o.OUTPUT,
+    )
+    annotators: str | None = o.table("Write a table of the annotators.")
+    probabilities: bool = o.flag("Add one column per class with its probability.")
+    save: str | None = o.output("Save the whole result; finegold.load reads it.", metavar="MODEL")
+    write_back: str | None = o.output(
+        "Write a copy of FILE with the labels as predictions (Label Studio) or suggestions"
+        " (Argilla), to import into the tool."
+    )
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_argument()
-@o.opt(
-    *("-o", "--output"),
-    help="The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is"
-    " printed.",
-)
-@o.opt("--annotators", help="Write a table of the annotators.")
-@o.switch("--probabilities", help="Add one column per class with its probability.")
-@o.opt("--save", metavar="MODEL", help="Save the whole result; finegold.load reads it.")
-@o.json_option
-@o.opt(
-    "--write-back",
-    help="Write a copy of FILE with the labels as predictions (Label Studio) or suggestions"
-    " (Argilla), to import into the tool.",
-)
-@o.opt(
-    *("--to-table",),
-    metavar="NAME",
-    group=DATABASES,
-    help="Write the labels to this table. Its rows are replaced in one transaction.",
-)
-@o.opt(
-    *("--to-database",),
-    metavar="ADDRESS",
-    group=DATABASES,
-    help="The database of --to-table, by default the one with the votes.",
-)
+@o.declared(Aggregate, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
 def aggregate(
-    files: tuple[str, ...],
-    output: str | None,
-    annotators: str | None,
-    probabilities: bool,
-    save: str | None,
-    json: bool,
-    write_back: str | None,
-    to_table: str | None,
-    to_database: str | None,
-    fit: FitOptions,
-    reading: ReadOptions,
+    files: tuple[str, ...], own: Aggregate, fit: FitOptions, reading: ReadOptions
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
     With --multi, votes are sets of labels, and every task gets the set of options that are more
-    likely right than wrong.
-
-    With --question all, every question of an export is aggregated, and the tables have a column
-    with the question.
+    likely right than wrong. With --question all, every question of an export is aggregated, and the
+    tables have a column with the question.
     """
     from finegold.api.fit import fit_questions, fit_votes
-    from finegold.io.databases import check_table_of_labels, is_database, parse
 
-    every_question = reading.question == ALL
-    votes: Any = list(files)
-    single = {
-        "--save": save,
-        "--prior": fit.prior,
-        "--to-table": to_table,
-    }
-    single |= {"--predictions": fit.predictions}
-    output = None if output == "-" else output
+    every_question, votes = reading.question == ALL, list(files)
+    sources: Any = votes
     if every_question:
-        refuse_for_all_questions(single | {"--query": reading.query})
-    out.check_outputs([output, annotators], [save, write_back], files, reading, fit)
-    if write_back is not None:
+        one_only = {"--save": own.save, "--prior": fit.prior, "--query": reading.query}
+        refuse_for_all_questions(one_only | {"--predictions": fit.predictions})
+    out.check_outputs(files, own, fit, reading)
+    if own.write_back is not None:
         from finegold.io.source import sources_of
         from finegold.io.writeback import writable
 
@@ -99,95 +73,73 @@ def aggregate(
                 "--write-back reads FILE twice, which standard input cannot do; give its path"
             )
         # each file is opened once
-        votes = sources_of(files)
-        writable(votes, reading.format)
-    if to_table is None and to_database is not None:
-        raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
-    if to_table is not None:
-        if to_database is None and not is_database(files):
-            raise InputError(
-                "--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db"
-            )
-        check_table_of_labels(to_database or files[0], to_table)
-
-    columns: dict[str, Any] = {
-        "probabilities": probabilities,
-        "scores": reading.ordered is not None,
-    }
-    written = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
+        sources = sources_of(votes)
+        writable(sources, reading.format)
     if every_question:
-        results = fit_questions(votes, typed(fit), reading, progress())
+        results = fit_questions(sources, typed(fit), reading, progress())
     else:
-        results = {"": fit_votes(votes, typed(fit), reading, progress())}
-    result: Any = None if every_question else results[""]
+        results = {"": fit_votes(sources, typed(fit), reading, progress())}
     summaries = {question: out.summary_of(each) for question, each in results.items()}
-    is_printed = not (output or to_table)
-    if every_question:
-        labels = _concatenate(results, lambda each: _labels_of(each, probabilities=probabilities))
-        write_labels = out.frame_writer(lambda: labels)
-        summary: dict[str, Any] = {
-            "questions": summaries,
-            "files": {"labels": output, "annotators": annotators},
-        }
-    else:
-        from finegold.io.writers import write_labels as write
+    columns = {"probabilities": own.probabilities, "scores": reading.ordered is not None}
+    written = {"labels": own.output, "annotators": own.annotators, "model": own.save}
+    written["write_back"] = own.write_back
 
-        write_labels = partial(write, result, **columns)
-        table = f"{to_table} in {parse(to_database or files[0]).name}" if to_table else None
-        summary = summaries[""] | {"files": written, "table": table}
-        summaries = {"": summary}
-
-    def table_of_annotators() -> pl.DataFrame:
-        from finegold.results.tables import annotators_for_users
-
-        return (
-            _concatenate(results, annotators_for_users)
-            if every_question
-            else annotators_for_users(result)
-        )
-
-    def write_export(path: Path) -> None:
+    def write_export(path: Any) -> None:
         from finegold.io.writeback import write_back
 
+        chosen: Any = {"format": reading.format, "task": reading.task}
+        result = results if every_question else results[""]
         question = None if every_question else reading.question
-        chosen: Any = {"format": reading.format, "question": question, "task": reading.task}
-        write_back(results if every_question else result, votes, path, **chosen)
+        write_back(result, sources, path, question=question, **chosen)
 
-    def write_table() -> None:
-        result.to_table(to_database or files[0], to_table, probabilities=probabilities)
-
-    writers = {
-        write_back: write_export,
-        output: write_labels,
-        annotators: out.frame_writer(table_of_annotators),
-    }
-    writers |= {} if save is None else {save: result.save}
-    out.write_all(writers, then=write_table if to_table else None)
-    if json and is_printed:
-        summary["labels"] = (labels if every_question else _labels_of(result, **columns)).to_dicts()
-    if json:
+    out.write_all(
+        {
+            own.write_back: write_export,
+            own.output: partial(_write_labels, results, columns),
+            own.annotators: out.frame_writer(partial(_joined, results, _annotators_of)),
+            own.save: lambda path: results[""].save(path),
+        }
+    )
+    if own.json:
+        summary: dict[str, Any] = {"questions": summaries} if every_question else summaries[""]
+        summary["files"] = written
+        if own.output in (None, "-"):
+            summary["labels"] = _joined(results, partial(_labels_of, columns)).to_dicts()
         out.print_json(summary)
-    elif is_printed:
-        write_labels("-")
-    for question, each in results.items():
+    elif own.output in (None, "-"):
+        _write_labels(results, columns, "-")
+    for question, result in results.items():
         if every_question:
             say(f'question "{question}"')
-        out.print_summary(summaries[question], each)
-    if not every_question and reading.ordered is None and result.label_sets is None:
+        out.print_summary(summaries[question], result)
+    if not every_question and reading.ordered is None and results[""].label_sets is None:
         from finegold.results.metrics import consecutive_integers
 
-        if classes := consecutive_integers(result.class_names):
+        if classes := consecutive_integers(results[""].class_names):
             scale = f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered"
             say(f"{scale} {','.join(map(str, classes))} adds expected scores")
 
 
-def refuse_for_all_questions(options: Mapping[str, Any]) -> None:
+def refuse_for_all_questions(options: dict[str, Any]) -> None:
     """Raise an error if an option is given that works with one question only."""
     if given := [flag for flag, value in options.items() if value]:
         raise InputError(f"{given[0]} works with one question only; choose it with --question NAME")
 
 
-def _labels_of(result: Result, **columns: bool) -> pl.DataFrame:
+def _write_labels(results: dict[str, Result], columns: dict[str, bool], path: Any) -> None:
+    from finegold.io.writers import write_frame, write_labels
+
+    if "://" in str(path):
+        address, _, table = str(path).rpartition("#")
+        refuse_for_all_questions({f"-o {path}": list(results) != [""]})
+        results[""].to_table(address, table, probabilities=columns["probabilities"])
+    elif list(results) == [""]:
+        write_labels(results[""], path, **columns)
+    else:
+        write_frame(_joined(results, partial(_labels_of, columns)), path)
+
+
+def _labels_of(columns: dict[str, bool], result: Result) -> pl.DataFrame:
     import polars as pl
 
     from finegold.results.tables import labels_pieces
@@ -195,14 +147,20 @@ def _labels_of(result: Result, **columns: bool) -> pl.DataFrame:
     return pl.concat(labels_pieces(result, for_users=True, **columns))
 
 
-def _concatenate(
-    results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]
-) -> pl.DataFrame:
-    """Concatenate tables. Columns that are numbers for one question and text for another become
-    text.
+def _annotators_of(result: Result) -> pl.DataFrame:
+    from finegold.results.tables import annotators_for_users
+
+    return annotators_for_users(result)
+
+
+def _joined(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
+    """Return the tables of all questions in one, with a column of questions if there are several.
+    Columns that are numbers for one question and text for another become text.
     """
     import polars as pl
 
+    if list(results) == [""]:
+        return table_of(results[""])
     tables = [
         table_of(result).select(pl.lit(question).alias("question"), pl.all())
         for question, result in results.items()
@@ -210,10 +168,23 @@ def _concatenate(
     types = {
         name: {each.schema.get(name) for each in tables} for name in ("task", "annotator", "label")
     }
-    mixed = [name for name, found in types.items() if len(found) > 1]
-    return pl.concat(
-        [table.cast(dict.fromkeys(mixed, pl.String)) for table in tables], how="diagonal"
+    mixed: Any = dict.fromkeys((name for name, found in types.items() if len(found) > 1), pl.String)
+    return pl.concat([table.cast(mixed) for table in tables], how="diagonal")
+
+
+@dataclass(frozen=True)
+class Update:
+    """What `finegold update` writes."""
+
+    output: str = o.output(
+        "The file for the new model; it may replace the old one.",
+        flag=o.OUTPUT,
+        required=True,
+        metavar="MODEL",
     )
+    labels: str | None = o.table("Write the labels: .csv, .tsv, .jsonl or .parquet.")
+    annotators: str | None = o.table("Write a table of the annotators.")
+    json: bool = o.json_flag()
 
 
 @o.command
@@ -221,56 +192,41 @@ def _concatenate(
 @click.argument(
     "files", nargs=-1, metavar="[FILE...]", help="New votes, as for finegold aggregate."
 )
-@o.opt(
-    *("-o", "--output"),
-    required=True,
-    metavar="MODEL",
-    help="The file for the new model; it may replace the old one.",
-)
-@o.opt("--labels", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")
-@o.opt("--annotators", help="Write a table of the annotators.")
-@o.json_option
+@o.declared(Update, "own")
 @o.declared(FitOptions, "fit", but=("method", "settings"))
 @o.declared(ReadOptions, "reading")
 def update(
-    model: str,
-    files: tuple[str, ...],
-    output: str,
-    labels: str | None,
-    annotators: str | None,
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
+    model: str, files: tuple[str, ...], own: Update, fit: FitOptions, reading: ReadOptions
 ) -> None:
     """Add new votes to a model: fit them together with those that it has.
 
     The votes may be on old and new tasks, by old and new annotators. The method and its settings
     stay.
     """
-    from finegold.api.result import Result
+    from finegold.api.result import load
     from finegold.fitting.progress import on_terminal
     from finegold.io.writers import write_labels
-    from finegold.results.archive import load
-    from finegold.results.tables import annotators_for_users
 
-    execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
-    gold, _, _ = execution.pop("gold"), execution.pop("method"), execution.pop("settings")
-    keywords = {name: getattr(reading, name) for name in reading.given()}
-    if gold is True and not files:
+    if fit.gold is True and not files:
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
-    # only the new model may replace the old one
-    out.check_outputs([labels, annotators], [], [model])
-    out.check_outputs([labels, annotators], [output], files, reading, fit)
-    before = Result.of(load(model))
+    out.check_outputs(files, own, fit, reading)
+    if own.output != model:
+        out.check_outputs((model,), own)
+    before = load(model)
+    keywords = {name: getattr(reading, name) for name in reading.given()}
+    keywords |= {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
+    del keywords["method"], keywords["settings"]
     with on_terminal(f"{before.method} (update)") as on_step:
-        result = before.update(
-            list(files) or None, on_step=on_step, gold=gold, **keywords, **execution
-        )
+        result = before.update(list(files) or None, on_step=on_step, **keywords)
     summary = out.summary_of(result)
-    summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
-    table = out.frame_writer(lambda: annotators_for_users(result))
-    write = partial(write_labels, result)
-    out.write_all({labels: write, annotators: table, output: result.save})
-    if json:
+    summary["files"] = {"labels": own.labels, "annotators": own.annotators, "model": own.output}
+    out.write_all(
+        {
+            own.labels: partial(write_labels, result),
+            own.annotators: out.frame_writer(partial(_annotators_of, result)),
+            own.output: result.save,
+        }
+    )
+    if own.json:
         out.print_json(summary)
     out.print_summary(summary, result)

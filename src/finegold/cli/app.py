@@ -10,7 +10,7 @@ import click
 import finegold
 from finegold.system.memory import did_you_mean
 
-# By heading of the help: the commands, the module of each, and its function if that has another name.
+# By heading of the help: the commands, and the module of each.
 PANELS = {
     "Start here": {"demo": "show", "aggregate": "aggregate", "report": "show", "studio": "show"},
     "How accurate labels are": {
@@ -24,7 +24,7 @@ PANELS = {
     "Look closer": {
         "agreement": "evaluate",
         "coverage": "evaluate",
-        "next": "trust:next_votes",
+        "next-votes": "trust",
         "judges": "judges",
         "rank": "judges",
         "spans": "spans",
@@ -44,8 +44,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
         if cmd_name not in HOMES:
             return None
-        module, _, function = HOMES[cmd_name].partition(":")
-        return getattr(import_module(f"finegold.cli.{module}"), function or cmd_name)
+        module = import_module(f"finegold.cli.{HOMES[cmd_name]}")
+        return getattr(module, cmd_name.replace("-", "_"))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for panel, names in PANELS.items():

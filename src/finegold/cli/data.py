@@ -19,31 +19,31 @@ from finegold.cli.options import ALL, progress, result_of
 from finegold.cli.outputs import count, say
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
-from finegold.options import option
 
 if TYPE_CHECKING:
     pass
 
 
+@dataclass(frozen=True)
+class Convert:
+    """What `finegold convert` writes."""
+
+    output: str = o.table(
+        "The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.", flag=o.OUTPUT, required=True
+    )
+    to: str = o.choice(
+        "long",
+        "long: one row per vote. wide: one row per task and one column per annotator.",
+        *("long", "wide"),
+    )
+
+
 @o.command
 @o.votes_argument()
-@o.opt(
-    *("-o", "--output"),
-    required=True,
-    help="The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.",
-)
-@o.opt(
-    "--to",
-    type=click.Choice(["long", "wide"]),
-    default="long",
-    show_default=True,
-    help="long: one row per vote. wide: one row per task and one column per annotator.",
-)
+@o.declared(Convert, "own")
 @o.declared(FitOptions, "known", only=("gold",))
 @o.declared(ReadOptions, "reading", repeated="all")
-def convert(
-    files: tuple[str, ...], output: str, to: str, known: FitOptions, reading: ReadOptions
-) -> None:
+def convert(files: tuple[str, ...], own: Convert, known: FitOptions, reading: ReadOptions) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
     With --question all, the table has a column with the question; with gold truths, a column with
@@ -53,9 +53,9 @@ def convert(
     from finegold.api.fit import read_questions, read_votes
     from finegold.io.writers import write_votes
 
-    out.check_outputs([output], [], files, reading, known)
+    out.check_outputs(files, own, known, reading)
     # a cell holds one vote
-    if to == "wide" and reading.repeated == "all":
+    if own.to == "wide" and reading.repeated == "all":
         reading = replace(reading, repeated="first")
     if reading.question == ALL:
         refuse_for_all_questions({"--query": reading.query})
@@ -63,13 +63,12 @@ def convert(
     else:
         if reading.multi:
             raise InputError("sets of labels have no meaning here; leave out --multi")
-        reading = replace(reading, multi=False)
-        votes = {"": read_votes(list(files), reading, known.gold, progress())}
-    shape = {"wide": to == "wide", "gold": known.gold is not None}
-    if output == "-":
-        write_votes(votes, output, **shape)
-    else:
-        out.write_all({output: lambda path: write_votes(votes, path, **shape)})
+        single = replace(reading, multi=False)
+        votes = {"": read_votes(list(files), single, known.gold, progress())}
+    write = partial(write_votes, votes, wide=own.to == "wide", gold=known.gold is not None)
+    if own.output == "-":
+        write("-")
+    out.write_all({own.output: write})
     for question, part in votes.items():
         about = f'question "{question}": ' if len(votes) > 1 else ""
         annotators, tasks = count(part.n_annotators, "annotator"), count(part.n_tasks, "task")
@@ -77,43 +76,38 @@ def convert(
         out.print_left_out(part)
 
 
+@dataclass(frozen=True)
+class Export:
+    """What `finegold export` writes."""
+
+    output: str = o.output("The Parquet file.", flag=o.OUTPUT, required=True)
+    purpose: str = o.choice(
+        None,
+        "huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of"
+        " fixed length. sklearn: labels are names, and every class has a column.",
+        *("huggingface", "torch", "sklearn"),
+        required=True,
+    )
+    validation: float = o.number(
+        0.1,
+        "The approximate share of tasks to validate on; they are the same every time.",
+        "SHARE",
+    )
+    group: str | None = o.text(
+        None,
+        "A column of FILE, or of --items, such as the document of a sentence: a group has one"
+        " split.",
+        "COLUMN",
+    )
+    items: str | None = o.path("A table with the tasks and their groups.")
+
+
 @o.command
 @o.votes_or_model
-@o.opt("-o", "--output", required=True, help="The Parquet file.")
-@o.opt(
-    *("--for", "purpose"),
-    required=True,
-    type=click.Choice(["huggingface", "torch", "sklearn"]),
-    help="huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of"
-    " fixed length. sklearn: labels are names, and every class has a column.",
-)
-@o.opt(
-    "--validation",
-    type=float,
-    default=0.1,
-    show_default=True,
-    metavar="SHARE",
-    help="The approximate share of tasks to validate on; they are the same every time.",
-)
-@o.opt(
-    "--group",
-    metavar="COLUMN",
-    help="A column of FILE, or of --items, such as the document of a sentence: a group has one"
-    " split.",
-)
-@o.opt("--items", metavar="FILE", help="A table with the tasks and their groups.")
+@o.declared(Export, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
-def export(
-    files: tuple[str, ...],
-    output: str,
-    purpose: str,
-    validation: float,
-    group: str | None,
-    items: str | None,
-    fit: FitOptions,
-    reading: ReadOptions,
-) -> None:
+def export(files: tuple[str, ...], own: Export, fit: FitOptions, reading: ReadOptions) -> None:
     """Write labels for training: the label of every task, the probability of each class, a weight,
     and a split.
 
@@ -128,17 +122,18 @@ def export(
     from finegold.results.data import votes_of
     from finegold.votes.encoding import to_list
 
-    check_training(output, purpose, validation)
-    out.check_outputs([], [output], [*files, items], reading, fit)
-    groups, model = None, given_result(files) if group is not None else None
-    if (items is None and model is not None) or (items is not None and group is None):
+    check_training(own.output, own.purpose, own.validation)
+    out.check_outputs(files, own, fit, reading)
+    groups, model = None, given_result(files) if own.group is not None else None
+    if (own.items is None and model is not None) or (own.items is not None and own.group is None):
         raise InputError("the groups of tasks are not known; use --group COLUMN --items FILE")
-    if group is not None:
+    if own.group is not None:
         task = reading.task if model is None else votes_of(model).columns[0]
-        groups = read_groups(files if items is None else items, group, task)
+        groups = read_groups(files if own.items is None else own.items, own.group, task)
     result = result_of(files, reading, fit)
-    out.write_all({output: lambda path: write_training(result, path, purpose, validation, groups)})
-    say(f"wrote {count(len(result.label_codes), 'task')} to {output}")
+    how: dict[str, Any] = {"purpose": own.purpose, "validation": own.validation, "groups": groups}
+    out.write_all({own.output: lambda path: write_training(result, path, **how)})
+    say(f"wrote {count(len(result.label_codes), 'task')} to {own.output}")
     say(
         "classes, in the order of the probabilities:"
         f" {', '.join(map(str, to_list(result.class_names)))}"
@@ -147,120 +142,68 @@ def export(
         say(f"left out: {count(len(result.unlabelled), 'task')} without any vote")
 
 
-# ---- Simulation
-
-
-def _number(default: float | None, help: str, metavar: str = "N") -> Any:
-    return option(default, help, kind="number", metavar=metavar)
-
-
 @dataclass(frozen=True)
 class Draw:
     """What is drawn."""
 
-    tasks: int = _number(1000, "The number of tasks.")
-    annotators: int = _number(50, "The number of annotators.")
-    classes: int | None = _number(None, "The number of classes; by default 4.")
-    class_names: list[str] | None = option(
-        None, "The names of the classes; by default numbers.", kind="list", metavar="A,B,C"
-    )
-    votes_per_task: float = _number(5.0, "The mean number of votes per task.", "X")
-    activity_spread: float = _number(
-        1.0, "How much the activity of annotators varies; with 0, all are equally active.", "X"
-    )
-    prototypes: int = _number(2, "The number of prototypes.")
-    prototype_weights: list[str] | None = option(
-        None,
-        "How common the prototypes are; by default equally common.",
-        kind="list",
-        metavar="X,Y",
-    )
-    annotator_concentration: float = _number(
+    tasks: int = o.number(1000, "The number of tasks.")
+    annotators: int = o.number(50, "The number of annotators.")
+    classes: int = o.number(4, "The number of classes.")
+    votes_per_task: float = o.number(5.0, "The mean number of votes per task.", "X")
+    prototypes: int = o.number(2, "The number of prototypes.")
+    concentration: float = o.number(
         2.0,
         "If small, each annotator follows one prototype; if large, each is a mixture of all.",
         "X",
     )
-    imbalance: float = _number(
+    imbalance: float = o.number(
         1.0, "The frequency of the most frequent class divided by that of the rarest.", "X"
     )
-    missing: float = _number(0.0, "The share of votes that are missing.", "X")
-    seed: int = _number(0, "The seed. The same seed gives the same files.")
+    missing: float = o.number(0.0, "The share of votes without a label.", "X")
+    seed: int = o.number(0, "The seed. The same seed gives the same files.")
 
 
 @o.command
-@o.opt(
-    *("--out", "target"),
+@click.option(
+    *("--out", "folder"),
     required=True,
-    metavar="DIR|FILE",
-    help="A folder for votes and truths, or the file for the votes.",
+    metavar="DIR",
+    help="The folder for the tables of votes and truths.",
 )
-@o.opt(
+@click.option(
     "--format",
     type=click.Choice(["csv", "parquet", "jsonl"]),
-    help="The format of the tables.  [default: by the extension, otherwise csv]",
+    default="csv",
+    show_default=True,
+    help="The format of the tables.",
 )
 @o.declared(Draw, "draw")
-def simulate(target: str, format: str | None, draw: Draw) -> None:
+def simulate(folder: str, format: str, draw: Draw) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper."""
+    import numpy as np
     import polars as pl
 
-    import finegold
-    from finegold.io.writers import check_table_path, write_pieces
+    from finegold.io.writers import write_frame, write_votes
     from finegold.system.files import prepared
+    from finegold.votes.simulation import simulate as draw_votes
 
-    names = draw.class_names
-    if names is not None and (len(set(names)) < len(names) or "" in names):
-        raise InputError("--class-names must be different names")
-    if names is not None and draw.classes not in (None, len(names)):
-        raise InputError(f"--classes is {draw.classes} but --class-names has {len(names)} names")
-    weights = draw.prototype_weights
-    try:
-        shares = None if weights is None else [float(text) for text in weights]
-    except ValueError:
-        given = ",".join(weights or ())
-        raise InputError(
-            f"--prototype-weights must be numbers separated by commas, not {given!r}"
-        ) from None
-    path, kind = Path(target), format
-    # a name without an extension is a folder
-    if path.is_dir() or path.suffix == "":
-        kind = kind or "csv"
-        votes, truth = path / f"votes.{kind}", path / f"truth.{kind}"
-    else:
-        extension, _ = check_table_path(path)
-        if kind not in (None, extension):
-            raise InputError(f"--format is {kind} but the extension of {target} is {extension}")
-        stem, dot, extensions = path.name.partition(".")
-        votes, truth = path, path.with_name(f"{stem}-truth{dot}{extensions}")
-    drawn = finegold.simulate(
+    if Path(folder).suffix and not Path(folder).is_dir():
+        raise InputError(f"--out must be a folder, and {folder} looks like a file")
+    drawn = draw_votes(
         draw.tasks,
         draw.annotators,
-        len(names) if names is not None else draw.classes or 4,
-        class_names=names,
+        draw.classes,
         votes_per_task=draw.votes_per_task,
         n_prototypes=draw.prototypes,
-        prototype_weights=shares,
-        annotator_concentration=draw.annotator_concentration,
+        annotator_concentration=draw.concentration,
         imbalance=draw.imbalance,
-        activity_spread=draw.activity_spread,
         missing=draw.missing,
         seed=draw.seed,
     )
-    found = drawn.annotations
-    columns = zip(
-        ("task", "annotator", "label"),
-        (found.task_names, found.annotator_names, found.class_names),
-        found.votes(),
-        strict=True,
-    )
-    tables = {
-        str(votes): pl.DataFrame({what: of.take(codes).values for what, of, codes in columns}),
-        str(truth): pl.DataFrame(
-            {"task": found.task_names.values, "truth": found.class_names.take(drawn.truth).values}
-        ),
-    }
-    with prepared(votes.parent):
-        out.check_outputs([], list(tables), [])
-        out.write_all({name: partial(write_pieces, [table]) for name, table in tables.items()})
-    n_votes, n_tasks = count(found.n_votes, "vote"), count(found.n_tasks, "truth")
-    say(f"wrote {votes} ({n_votes}) and {truth} ({n_tasks})")
+    votes, names = drawn.annotations, np.asarray(drawn.annotations.task_names)
+    truth = pl.DataFrame({"task": names, "truth": drawn.truth})
+    paths = [str(Path(folder) / f"{name}.{format}") for name in ("votes", "truth")]
+    with prepared(Path(folder)):
+        writers = (partial(write_votes, {"": votes}), partial(write_frame, truth))
+        out.write_all(dict(zip(paths, writers, strict=True)))
+    say(f"wrote {paths[0]} ({count(votes.n_votes, 'vote')}) and {paths[1]} ({truth.height} truths)")

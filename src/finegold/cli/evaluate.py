@@ -4,17 +4,17 @@ measured side by side.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import results_of, truths_of, votes_or_saved
+from finegold.cli.options import results_of, votes_or_saved
 from finegold.cli.outputs import count, warn
 from finegold.io.options import ReadOptions
-from finegold.methods.lookup import DEFAULT_METHOD
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
+from finegold.options import option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from finegold.insight.agreement import Level
 
-TRUTHS = "Known truths: a table with a task and a truth column."
 METRICS = (
     # of sets of labels
     *("exact_match", "micro_f1"),
@@ -33,22 +32,29 @@ METRICS = (
 )
 
 
+@dataclass(frozen=True)
+class Methods:
+    """What is compared."""
+
+    methods: list[str] | None = option(
+        None,
+        f"Some of {', '.join(REGISTRY)}.",
+        kind="list",
+        flag="--method --methods",
+        metavar="A,B,C",
+        choices=tuple(REGISTRY),
+    )
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_argument()
-@o.truth_options(TRUTHS, required=True)
-@o.methods_option
-@o.json_option
+@o.declared(o.Truths, "truths", required=("truth",))
+@o.declared(Methods, "own")
 @o.declared(FitOptions, "fit", but=("method", "gold"))
 @o.declared(ReadOptions, "reading")
 def evaluate(
-    files: tuple[str, ...],
-    truth: str,
-    truth_task: str | None,
-    truth_label: str | None,
-    methods: tuple[str, ...],
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
+    files: tuple[str, ...], truths: o.Truths, own: Methods, fit: FitOptions, reading: ReadOptions
 ) -> None:
     """Evaluate the labels of one or more methods against known truths. The default is that of
     finegold aggregate.
@@ -64,14 +70,14 @@ def evaluate(
     """
     from finegold.api.evaluate import figures_of
 
-    out.check_outputs([], [], [*files, truth], reading, fit)
-    chosen = o.chosen_methods(methods, fit, [DEFAULT_METHOD])
+    known = truths.read()
+    chosen = o.chosen_methods(own.methods, fit, [DEFAULT_METHOD])
     scores = [
-        figures_of(result, truth, truth_task, truth_label, is_ordered=reading.ordered is not None)
+        figures_of(result, known, is_ordered=reading.ordered is not None)
         for result in results_of(files, reading, fit, chosen)
     ]
     metrics = [name for name in METRICS if scores[0][name] is not None]
-    if json:
+    if own.json:
         out.print_json(scores if len(chosen) > 1 else scores[0])
         return
     headings = [
@@ -105,26 +111,22 @@ FIGURES = (
 )
 
 
+@dataclass(frozen=True)
+class Compare(Methods):
+    """What `finegold compare` compares and writes."""
+
+    output: str | None = o.table("Write the table to a file as well.", flag=o.OUTPUT)
+    labels: str | None = o.table("Write one row per task, with the label of each method.")
+
+
 @o.command
 @o.votes_argument()
-@o.opt("-o", "--output", help="Write the table to a file as well.")
-@o.opt("--labels", help="Write one row per task, with the label of each method.")
-@o.truth_options(TRUTHS)
-@o.methods_option
-@o.json_option
+@o.declared(Compare, "own")
+@o.declared(o.Truths, "truths")
 @o.declared(FitOptions, "fit", but=("method", "gold"))
 @o.declared(ReadOptions, "reading")
 def compare(
-    files: tuple[str, ...],
-    output: str | None,
-    labels: str | None,
-    truth: str | None,
-    truth_task: str | None,
-    truth_label: str | None,
-    methods: tuple[str, ...],
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
+    files: tuple[str, ...], own: Compare, truths: o.Truths, fit: FitOptions, reading: ReadOptions
 ) -> None:
     """Run several methods on the same votes and compare their labels, their accuracy and their
     cost.
@@ -133,18 +135,16 @@ def compare(
     class, as finegold aggregate and finegold trust do. With truths, "right" counts the flips whose
     label is right, and "wrong" those where the label of the majority vote is right.
     """
-    import polars as pl
-
     from finegold.api.evaluate import comparison_of
     from finegold.methods.lookup import method_names
 
-    out.check_outputs([output, labels], [], [*files, truth], reading, fit)
-    chosen = o.chosen_methods(methods, fit, method_names())
-    truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    comparison = comparison_of(results_of(files, reading, fit, chosen), truths)
+    out.check_outputs(files, own, truths, fit, reading)
+    known = truths.read()
+    chosen = o.chosen_methods(own.methods, fit, method_names())
+    comparison = comparison_of(results_of(files, reading, fit, chosen), known)
     rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
-    out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels})
-    if json:
+    out.write_tables({own.output: comparison.table, own.labels: comparison.labels})
+    if own.json:
         agreement = {
             name: dict(zip(names, row, strict=True))
             for name, row in zip(names, agreeing, strict=True)
@@ -190,27 +190,25 @@ MEASURES = {
 ROWS_SHOWN = 10
 
 
+@dataclass(frozen=True)
+class AgreementOptions:
+    """How agreement is measured, and what is written."""
+
+    level: Level = o.choice(
+        "nominal",
+        "How alpha treats classes: as names, as ordered categories, or as numbers.",
+        *("nominal", "ordinal", "interval"),
+    )
+    annotators: str | None = o.table("Write the agreement of each annotator.")
+    pairs: str | None = o.table("Write the agreement of each pair of annotators.")
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_or_model
-@o.opt(
-    "--level",
-    type=click.Choice(["nominal", "ordinal", "interval"]),
-    default="nominal",
-    show_default=True,
-    help="How alpha treats classes: as names, as ordered categories, or as numbers.",
-)
-@o.opt("--annotators", help="Write the agreement of each annotator.")
-@o.opt("--pairs", help="Write the agreement of each pair of annotators.")
-@o.json_option
+@o.declared(AgreementOptions, "own")
 @o.declared(ReadOptions, "reading", repeated="all")
-def agreement(
-    files: tuple[str, ...],
-    level: Level,
-    annotators: str | None,
-    pairs: str | None,
-    json: bool,
-    reading: ReadOptions,
-) -> None:
+def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOptions) -> None:
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
     AC1.
 
@@ -221,14 +219,14 @@ def agreement(
     from finegold.results.metrics import level_of_order
     from finegold.votes.frames import to_polars
 
-    out.check_outputs([annotators, pairs], [], files)
-    votes = votes_or_saved(files, reading)
+    out.check_outputs(files, own, reading)
+    votes, level = votes_or_saved(files, reading), own.level
     if reading.ordered and level == "nominal":
         level = level_of_order(votes.class_names)
     measured = measure(votes, level=level)
-    out.write_tables({annotators: measured.annotators, pairs: measured.pairs})
+    out.write_tables({own.annotators: measured.annotators, own.pairs: measured.pairs})
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
-    if json:
+    if own.json:
         figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
         figures |= {
             "intervals": {name: measured.interval(name) for name in measured.errors},
@@ -271,21 +269,20 @@ ANNOTATORS_SHOWN = 30
 CLASSES_SHOWN = 5
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """What `finegold coverage` writes."""
+
+    output: str | None = o.table("Write the table: CSV, TSV, JSONL or Parquet.", flag=o.OUTPUT)
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_or_model
-@o.opt("-o", "--output", help="Write the table: CSV, TSV, JSONL or Parquet.")
-@o.truth_options("Known truths: adds the share of right votes.")
-@o.json_option
+@o.declared(Coverage, "own")
+@o.declared(o.Truths, "truths")
 @o.declared(ReadOptions, "reading")
-def coverage(
-    files: tuple[str, ...],
-    output: str | None,
-    truth: str | None,
-    truth_task: str | None,
-    truth_label: str | None,
-    json: bool,
-    reading: ReadOptions,
-) -> None:
+def coverage(files: tuple[str, ...], own: Coverage, truths: o.Truths, reading: ReadOptions) -> None:
     """Measure what each annotator or labelling function covers: coverage, polarity, overlaps,
     conflicts.
 
@@ -296,15 +293,13 @@ def coverage(
     from finegold.insight.coverage_table import coverage as measure
     from finegold.insight.coverage_table import coverage_figures
     from finegold.insight.votes import votes_of
-    from finegold.io.truth import match_truth
     from finegold.io.writers import check_table_path, write_frame
     from finegold.votes.frames import to_polars
 
-    out.check_outputs([output], [], [*files, truth])
+    out.check_outputs(files, own, truths, reading)
     given = votes_or_saved(files, reading)
     votes = votes_of(given)
-    key = None if truth is None else match_truth(votes, truth, task=truth_task, label=truth_label)
-    table, figures = to_polars(measure(given, key)), coverage_figures(votes)
+    table, figures = to_polars(measure(given, truths.read())), coverage_figures(votes)
 
     # CSV and TSV have no lists
     def write(path: Path) -> None:
@@ -312,8 +307,8 @@ def coverage(
             _classes_as_text(table) if check_table_path(path)[0] in ("csv", "tsv") else table, path
         )
 
-    out.write_all({output: write})
-    if json:
+    out.write_all({own.output: write})
+    if own.json:
         out.print_json({**figures, "annotators": table.to_dicts()})
         return
     sizes = [count(figures["n_tasks"], "task"), count(figures["n_annotators"], "annotator")]

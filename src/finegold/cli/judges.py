@@ -10,7 +10,7 @@ import click
 
 from finegold.cli import options as o
 from finegold.cli.outputs import (
-    check_outputs,
+    check_files,
     console,
     count,
     frame_writer,
@@ -107,7 +107,7 @@ def judges(
     from finegold.insight.judges.scores import AGAINST_GOLD, FIGURES
     from finegold.judges import assess
 
-    check_outputs([output, labels], [report], [*logs, gold])
+    check_files([output, labels], [report], [*logs, gold])
     pairs, limits = [], []
     for text in versus:
         sides = [
@@ -287,7 +287,7 @@ def rank(
     """
     from finegold.judges import rank as rank_log
 
-    check_outputs([output, matrix], [], [*logs, gold])
+    check_files([output, matrix], [], [*logs, gold])
     how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
     how |= {name: getattr(reading, name) for name in options_of(reading)}
     ranking = rank_log(list(logs), gold=gold, **how)

@@ -28,8 +28,8 @@ from finegold.cli.outputs import (
 )
 from finegold.errors import FinegoldError, InputError, Placeholder, Remedy, in_python
 from finegold.io.options import ReadOptions
-from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
-from finegold.options import Option, options_of
+from finegold.methods.lookup import DEFAULT_METHOD
+from finegold.options import Option, Options, option, options_of
 
 if TYPE_CHECKING:
     from finegold.api.fit import Progress
@@ -86,8 +86,7 @@ class Command(click.Command):
 
 def command(function: Function) -> Command:
     """Make a command of a function and of the options that its decorators declare."""
-    name = function.__name__.partition("_")[0]
-    made: Command = click.command(name, cls=Command)(function)
+    made: Command = click.command(function.__name__.replace("_", "-"), cls=Command)(function)
     return made
 
 
@@ -109,19 +108,22 @@ def declared(
     *,
     only: Iterable[str] = (),
     but: Iterable[str] = (),
+    required: Iterable[str] = (),
     **defaults: Any,
 ) -> Decorator:
     """Add the options of a dataclass to a command, which gets them as `parameter`, filled in.
 
-    `only` and `but` name options that the command has or does not have; `defaults` are those that
-    differ here.
+    `only` and `but` name options that the command has or does not have, `required` those that it
+    needs; `defaults` are those that differ here.
     """
     options = {
-        name: about
+        name: replace(about, required=True) if name in required else about
         for name, about in options_of(kind, "cli").items()
         if name not in but and (name in only or not only)
     }
     usual = {each.name: each.default for each in fields(kind)} | defaults
+    # the page of options has them
+    is_listed = issubclass(kind, Options)
 
     def add(function: Function) -> Function:
         @wraps(function)
@@ -145,9 +147,9 @@ def declared(
 
         for name, about in reversed(options.items()):
             for flag, constant in about.constants.items():
-                more = {"group": constant.group, "is_declared": True}
+                more = {"group": constant.group, "is_declared": is_listed}
                 switch(flag, _parameter(flag), help=constant.help, **more)(fill_and_run)
-            _option_of(name, about, usual[name])(fill_and_run)
+            _option_of(name, about, usual[name], is_listed)(fill_and_run)
         return fill_and_run
 
     return add
@@ -157,29 +159,28 @@ def _parameter(flag: str) -> str:
     return flag[2:].replace("-", "_")
 
 
-def _option_of(name: str, about: Option, usual: Any) -> Decorator:
+def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorator:
     """Return the option of Click. It has no default: what is not given is left to the dataclass."""
-    flag = about.flag_of(name)
-    more: dict[str, Any] = {"group": about.group, "is_declared": True, "default": None}
-    help = about.help
+    flags, help = (about.flag or about.flag_of(name)).split(), about.help
+    more: dict[str, Any] = {"group": about.group, "is_declared": is_listed, "default": None}
     if usual not in (None, "", ()) and not isinstance(usual, bool) and "by default" not in help:
         help += f"  [default: {usual}]"
     if about.kind == "flag":
         more["is_flag"] = True
     elif about.kind == "switch":
-        flag = f"{flag}/--no-{flag[2:]}"
-        more["is_flag"] = True
+        flags, more["is_flag"] = [f"{flags[0]}/--no-{flags[0][2:]}"], True
     elif about.kind == "number":
         number: Any = click.FloatRange if type(usual) is float else click.IntRange
-        more["type"] = number(about.low, about.high)
-        more["metavar"] = about.metavar
+        more |= {"type": number(about.low, about.high), "metavar": about.metavar or "N"}
     elif about.kind == "choice":
         more["type"] = click.Choice(about.choices)
     else:
-        more |= {"multiple": about.kind in ("pairs", "paths"), "metavar": about.metavar}
+        outputs = {"table": "OUT", "output": "OUT", "path": "FILE", "paths": "FILE"}
+        more["metavar"] = about.metavar or outputs.get(about.kind, "TEXT")
+        more["multiple"] = about.kind in ("list", "pairs", "paths")
         if about.choices:
             more["shell_complete"] = completing(about.choices)
-    return opt(flag, name, help=help, **more)
+    return opt(*flags, name, help=help, required=about.required, **more)
 
 
 def _value(name: str, about: Option, given: Any) -> Any:
@@ -189,7 +190,7 @@ def _value(name: str, about: Option, given: Any) -> Any:
     if about.kind == "flag":
         return given or None
     if about.kind == "list":
-        return split_commas(given)
+        return split_commas(",".join(given))
     if about.kind == "paths":
         return list(given)
     if about.kind != "pairs":
@@ -221,58 +222,85 @@ def completing(names: Iterable[str]) -> Any:
     return complete
 
 
-# ---- Options of the command line alone
+# ---- Options of the command line alone, which commands declare as fields of a dataclass
+
+OUTPUT = "-o --output"
+
+
+def table(help: str, **about: Any) -> Any:
+    """Declare a table to write."""
+    return option(None, help, kind="table", **about)
+
+
+def output(help: str, **about: Any) -> Any:
+    """Declare another file to write."""
+    return option(None, help, kind="output", **about)
+
+
+def path(help: str, **about: Any) -> Any:
+    """Declare a file to read."""
+    return option(None, help, kind="path", **about)
+
+
+def text(default: Any, help: str, metavar: str, **about: Any) -> Any:
+    return option(default, help, metavar=metavar, **about)
+
+
+def number(default: Any, help: str, metavar: str = "N", **about: Any) -> Any:
+    return option(default, help, kind="number", metavar=metavar, **about)
+
+
+def choice(default: Any, help: str, *choices: str, **about: Any) -> Any:
+    return option(default, help, kind="choice", choices=choices, **about)
+
+
+def flag(help: str, **about: Any) -> Any:
+    return option(False, help, kind="flag", **about)
+
+
+def json_flag() -> Any:
+    return flag("Print JSON on standard output.")
+
+
+@dataclass(frozen=True)
+class Truths:
+    """Known truths, to compare labels with."""
+
+    truth: str | None = path(
+        "Known truths to compare with: a table with a task and a truth column."
+    )
+    truth_task: str | None = text(None, "The column of the tasks in --truth.", "NAME")
+    truth_label: str | None = text(None, "The column of the truths in --truth.", "NAME")
+
+    def read(self) -> Any:
+        """Read the truths. Commands do this before the fit, so that errors are found early."""
+        return truths_of(self.truth, self.truth_task, self.truth_label)
+
 
 FILES = (
     "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder,"
     " the address of a database, or - for standard input."
 )
-VOTES_OR_MODEL = "Votes, as for finegold aggregate, or a model written by --save."
 
 
 def votes_argument(metavar: str = "FILE...", help: str = FILES) -> Decorator:
     return click.argument("files", nargs=-1, required=True, metavar=metavar, help=help)
 
 
-def votes_or_model(function: Function) -> Function:
-    return votes_argument("FILE|MODEL...", VOTES_OR_MODEL)(function)
-
-
-def methods_option(function: Function) -> Function:
-    return opt(
-        *("--method", "--methods", "methods"),
-        metavar="A,B,C",
-        multiple=True,
-        help=f"Some of {', '.join(REGISTRY)}. Can be repeated.",
-        shell_complete=completing(REGISTRY),
-    )(function)
-
-
-def truth_options(
-    help: str = "Known truths to compare the labels with.", *, required: bool = False
-) -> Decorator:
-    """Declare --truth, and the columns of its table."""
-
-    def add(function: Function) -> Function:
-        for flag, what in (("label", "truths"), ("task", "tasks")):
-            words = f"The column of the {what} in --truth."
-            opt(f"--truth-{flag}", metavar="NAME", help=words)(function)
-        return opt("--truth", metavar="FILE", help=help, required=required)(function)
-
-    return add
-
-
+votes_or_model = votes_argument(
+    "FILE|MODEL...", "Votes, as for finegold aggregate, or a model written by --save."
+)
 json_option = switch("--json", help="Print JSON on standard output.")
 
 
 # ---- Methods with their settings
 
 
-def chosen_methods(names: Iterable[str], fit: FitOptions, default: list[str]) -> list[Method]:
+def chosen_methods(listed: list[str] | None, fit: FitOptions, default: list[str]) -> list[Method]:
     """Return the methods that an option lists. If there are several, each gets the settings that it
     has.
     """
-    listed = [name for text in names for name in split_commas(text)] or default
+    listed = listed or default
     methods = [chosen_method(fit, name, only_known=len(listed) > 1) for name in listed]
     for setting in fit.settings or {}:
         if not any(setting in method.settings for method in methods):
@@ -419,7 +447,9 @@ def typed(fit: FitOptions) -> FitOptions:
     return replace(fit, method=chosen_method(fit), settings=None)
 
 
-def result_of(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> Result:
+def result_of(
+    files: tuple[str, ...], reading: ReadOptions, fit: FitOptions, otherwise: str = DEFAULT_METHOD
+) -> Result:
     """Load the saved result, or read the votes and fit the method."""
     from finegold.api.fit import fit_votes
 
@@ -430,7 +460,8 @@ def result_of(files: tuple[str, ...], reading: ReadOptions, fit: FitOptions) -> 
         raise InputError(
             "this command works with one question only; choose it with --question NAME"
         )
-    return fit_votes(list(files), typed(fit), reading, progress(print_left_out))
+    chosen = typed(replace(fit, method=fit.method or otherwise))
+    return fit_votes(list(files), chosen, reading, progress(print_left_out))
 
 
 def results_of(

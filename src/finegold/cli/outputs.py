@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from finegold.errors import FinegoldError, FinegoldWarning, InputError, OutputError
+from finegold.options import options_of
 
 if TYPE_CHECKING:
-    from finegold.api.options import FitOptions
     from finegold.cli.options import CommandLine
-    from finegold.io.options import ReadOptions
     from finegold.io.tables import Progress
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
@@ -158,80 +157,84 @@ def report_error(error: BaseException, line: CommandLine | None = None) -> int:
 # ---- Files
 
 
-def check_outputs(
-    tables: Iterable[str | None],
-    others: Iterable[str | None],
-    inputs: Iterable[str | None],
-    reading: ReadOptions | None = None,
-    fit: FitOptions | None = None,
-) -> None:
-    """Check before the fit that every output can be written, is not an input and is not named
-    twice.
+def check_outputs(files: Iterable[str], *declared: Any) -> None:
+    """Check before the work the outputs and inputs that these options name, as `check_files`."""
+    inputs, tables, others = list(files), [], []
+    for options in declared:
+        for name, about in options_of(options).items():
+            value = getattr(options, name)
+            if about.kind in ("path", "paths"):
+                inputs += value if isinstance(value, list) else [value] * isinstance(value, str)
+            elif about.kind == "table":
+                tables.append(value)
+            elif about.kind == "output":
+                others.append(value)
+    check_files(tables, others, inputs)
 
-    The files that the options of reading and fitting name are inputs as well.
-    """
+
+def check_files(
+    tables: Iterable[str | None], others: Iterable[str | None], inputs: Iterable[str | None]
+) -> None:
+    """Check that every output can be written, is not an input and is not named twice."""
+    from finegold.io.databases import check_table_of_labels
     from finegold.io.writers import check_table_path
     from finegold.system.files import check_writable
 
-    named: list[Any] = [*inputs, reading.alias if reading else None]
-    if fit is not None:
-        named += [None if fit.gold is True else fit.gold, fit.prior, *(fit.predictions or ())]
-    read = {file.resolve() for name in named if name is not None for file in _files_of(name)}
-    tables = [path for path in tables if path is not None]
-    outputs = [path for path in [*tables, *others] if path is not None]
+    outputs = []
+    for path, is_table in [*((path, True) for path in tables), *((path, False) for path in others)]:
+        if path is not None and "://" in path:
+            check_table_of_labels(*path.rpartition("#")[::2])
+        elif path not in (None, "-"):
+            outputs.append(path)
+            if is_table:
+                check_table_path(path)
     targets = [Path(path).expanduser().resolve() for path in outputs]
-    for path in tables:
-        check_table_path(str(path))
     for path, target in zip(outputs, targets, strict=True):
-        if target in read:
+        if any(_is_read(target, name) for name in inputs if name is not None):
             raise InputError(f"{path} is an input and would be overwritten; name another output")
         if targets.count(target) > 1:
             raise InputError(f"{path} is named for two outputs; name another")
         check_writable(path)
 
 
-def _files_of(name: str) -> list[Path]:
-    """Return the files of an input: a file, a folder, a glob pattern, a database file or an Excel
-    sheet.
-    """
+def _is_read(target: Path, name: str) -> bool:
+    """Return whether an input is this file, or holds or matches it."""
     from finegold.io.databases import is_database, parse
     from finegold.io.source import EXPORTS, by_extension
 
     if is_database(name):
-        return [Path(parse(name).target)] if parse(name).is_file else []
-    path = Path(name).expanduser()
+        return parse(name).is_file and Path(parse(name).target).resolve() == target
+    path, book = Path(name).expanduser(), Path(name.rpartition("#")[0]).expanduser()
     if path.is_dir():
-        for children in (path.iterdir(), path.rglob("*")):
-            files = [file for file in children if file.is_file()]
-            data = [
-                file
-                for file in files
-                if by_extension(file)[0] or file.name.lower().endswith(EXPORTS)
-            ]
-            if data:
-                return data
-        return []
-    if path.exists():
-        return [path]
-    book = Path(str(path).rpartition("#")[0])
-    return [book] if book.is_file() else [Path(file) for file in glob(str(path), recursive=True)]  # noqa: PTH207
+        data = (
+            file
+            for file in path.rglob("*")
+            if by_extension(file)[0] or file.name.lower().endswith(EXPORTS)
+        )
+        return any(file.resolve() == target for file in data)
+    if target in (path.resolve(), book.resolve()):
+        return True
+    matches = glob(str(path), recursive=True) if not path.exists() else []  # noqa: PTH207
+    return target in {Path(match).resolve() for match in matches}
 
 
-def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None = None) -> None:
-    """Write all files under temporary names, call `then`, and move them to their final names; None
-    is skipped.
+def write_all(files: Mapping[str | None, Write]) -> None:
+    """Write all files under temporary names, then tables of databases, and move the files to their
+    final names; None and "-" are skipped.
     """
     from finegold.system.files import replacing
 
-    wanted = {path: write for path, write in files.items() if path is not None}
+    named = {path: write for path, write in files.items() if path not in (None, "-")}
+    wanted = {str(path): write for path, write in named.items() if "://" not in str(path)}
     with replacing(*wanted) as temporary_paths:
         for temporary, (path, write) in zip(temporary_paths, wanted.items(), strict=True):
             try:
                 write(temporary)
             except OutputError as error:
                 raise OutputError(str(error).replace(str(temporary), path)) from error
-        if then is not None:
-            then()
+        for address, write in named.items():
+            if "://" in str(address):
+                write(address)
 
 
 def frame_writer(make: Callable[[], Any]) -> Write:
@@ -344,8 +347,6 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
         say(note)
     if words := left_out(summary):
         say(f"left out: {words}")
-    if summary.get("table"):
-        say(f"labels written to {summary['table']}")
     order = (-result.accuracy).argsort(kind="stable").tolist()
     # at most half of all in each list
     shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -9,17 +11,18 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import CommandLine, result_of, truths_of
+from finegold.cli.options import CommandLine, result_of
 from finegold.cli.outputs import say, shown_name, warn
 from finegold.errors import InputError, OutputError
 from finegold.io.options import ReadOptions
 from finegold.methods.lookup import DEFAULT_METHOD
+from finegold.options import option
 
 BYTES_PER_MIB = 2**20
 
 
 @o.command
-@o.opt(
+@click.option(
     *("--out", "folder"),
     default="finegold-demo",
     show_default=True,
@@ -91,54 +94,56 @@ def demo(folder: str) -> None:
     click.echo(f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio")
 
 
+@dataclass(frozen=True)
+class Report:
+    """What `finegold report` writes."""
+
+    output: str = option(
+        "report.html", "The HTML file.", kind="output", flag=o.OUTPUT, metavar="OUT"
+    )
+    svg: str | None = o.text(None, "Save each figure as an SVG file too.", "FOLDER")
+    certificate: str | None = o.path("What finegold certify measured (.json): it stands first.")
+
+
 @o.command
 @o.votes_or_model
-@o.opt("-o", "--output", default="report.html", show_default=True, help="The HTML file.")
-@o.opt("--svg", metavar="FOLDER", help="Save each figure as an SVG file too.")
-@o.opt(
-    "--certificate",
-    metavar="FILE",
-    help="What finegold certify measured (.json): it stands first.",
-)
-@o.truth_options()
+@o.declared(Report, "own")
+@o.declared(o.Truths, "truths")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
 @click.pass_context
 def report(
     context: click.Context,
     files: tuple[str, ...],
-    output: str,
-    svg: str | None,
-    certificate: str | None,
-    truth: str | None,
-    truth_task: str | None,
-    truth_label: str | None,
+    own: Report,
+    truths: o.Truths,
     fit: FitOptions,
     reading: ReadOptions,
 ) -> None:
     """Write one HTML file about the labels. It needs no network and no server, and it can be
     printed.
 
-    It shows what was measured or voted, which tasks a person should check, how good each annotator is,
-    the prototypes, the classes, agreement, calibration, and how the labels were computed. For sets
-    of labels it shows the options, the tasks in doubt, and how good annotators are at each option.
+    It shows what was measured or voted, which tasks a person should check, how good each annotator
+    is, the prototypes, the classes, agreement, calibration, and how the labels were computed. For
+    sets of labels it shows the options, the tasks in doubt, and how good annotators are at each
+    option.
     """
     from finegold.report import require_libraries, write_report
 
     require_libraries()
-    out.check_outputs([], [output], [*files, truth, certificate], reading, fit)
-    truths = truths_of(truth, truth_task, truth_label)
-    result = result_of(files, reading, fit)
+    out.check_outputs(files, own, truths, fit, reading)
+    known = truths.read()
     write_report(
-        result,
-        output,
-        truths,
+        result_of(files, reading, fit),
+        own.output,
+        known,
         title=title_of(files),
         command=CommandLine(context.obj).change({}),
-        certificate=certificate,
-        svg=svg,
+        certificate=own.certificate,
+        svg=own.svg,
     )
-    say(f"wrote {output}; open it in a browser" + (f"; figures are in {svg}" if svg else ""))
+    figures = f"; figures are in {own.svg}" if own.svg else ""
+    say(f"wrote {own.output}; open it in a browser{figures}")
 
 
 def title_of(files: tuple[str, ...]) -> str:
@@ -149,69 +154,45 @@ def title_of(files: tuple[str, ...]) -> str:
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
 
 
+@dataclass(frozen=True)
+class Studio:
+    """How the studio is served."""
+
+    project: str | None = o.path("The project file; by default in the folder of the votes.")
+    port: int | None = o.number(None, "The port; by default any free one.", low=1, high=65535)
+    host: str = o.text(
+        "127.0.0.1",
+        "The address to listen on. An address that is not local needs --token.",
+        "ADDRESS",
+    )
+    public_name: str | None = o.text(
+        None, "The host name under which a proxy serves the studio.", "NAME"
+    )
+    token: str | None = o.text(
+        None,
+        "The access token; by default that in FINEGOLD_STUDIO_TOKEN, or a new random one.",
+        "TEXT",
+    )
+    reviewer: list[str] | None = o.text(
+        None, "Print a link for a person who judges tasks. Can be repeated.", "NAME", kind="paths"
+    )
+    upload_limit: int = o.number(
+        1024, "The largest file that can be uploaded, in MiB.", "MIB", low=1
+    )
+    browser: bool | None = o.text(None, "Open the studio in the browser.", "", kind="switch")
+    install_shortcut: bool = o.flag(
+        "Create an icon that starts the studio in this folder, and exit."
+    )
+
+
 @o.command
 @click.argument(
     "file",
     required=False,
     help="Votes in any format. Further files can be opened in the studio.",
 )
-@o.opt("--project", metavar="FILE", help="The project file; by default in the folder of the votes.")
-@o.opt(
-    "--port",
-    type=click.IntRange(1, 65535),
-    metavar="N",
-    help="The port; by default any free one.",
-)
-@o.opt(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="ADDRESS",
-    help="The address to listen on. An address that is not local needs --token.",
-)
-@o.opt(
-    "--public-name",
-    metavar="NAME",
-    help="The host name under which a proxy serves the studio.",
-)
-@o.opt(
-    "--token",
-    metavar="TEXT",
-    envvar="FINEGOLD_STUDIO_TOKEN",
-    show_envvar=True,
-    help="The access token; by default a new random one.",
-)
-@o.opt(
-    "--reviewer",
-    multiple=True,
-    metavar="NAME",
-    help="Print a link for a person who judges tasks. Can be repeated.",
-)
-@o.opt(
-    "--upload-limit",
-    type=click.IntRange(1),
-    default=1024,
-    show_default=True,
-    metavar="MIB",
-    help="The largest file that can be uploaded, in MiB.",
-)
-@o.opt("--browser/--no-browser", default=True, is_flag=True, help="Open the studio in the browser.")
-@o.switch(
-    "--install-shortcut",
-    help="Create an icon that starts the studio in this folder, and exit.",
-)
-def studio(
-    file: str | None,
-    project: str | None,
-    port: int | None,
-    host: str,
-    public_name: str | None,
-    token: str | None,
-    reviewer: tuple[str, ...],
-    upload_limit: int,
-    browser: bool,
-    install_shortcut: bool,
-) -> None:
+@o.declared(Studio, "own")
+def studio(file: str | None, own: Studio) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""
     try:
         from finegold.studio.serve import install_shortcut as install
@@ -220,13 +201,22 @@ def studio(
         raise InputError(
             f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'"
         ) from None
-    if install_shortcut:
+    if own.install_shortcut:
         folder = Path.cwd() if file is None else Path(file).expanduser().resolve().parent
         click.echo(install(folder))
         say(f"double-click it to start the studio in {folder}")
         return
-    most_bytes = upload_limit * BYTES_PER_MIB
-    wanted = plan(file, project, host, port, token, most_bytes, public_name, reviewer)
+    token = own.token or os.environ.get("FINEGOLD_STUDIO_TOKEN")
+    wanted = plan(
+        file,
+        own.project,
+        own.host,
+        own.port,
+        token,
+        own.upload_limit * BYTES_PER_MIB,
+        own.public_name,
+        own.reviewer or (),
+    )
     say(f"project file: {wanted.project}")
     say(f"files to open: {wanted.folder}")
     if not wanted.is_local:
@@ -237,7 +227,7 @@ def studio(
     for person, link in wanted.links.items():
         click.echo(f"{person}: {link}" if person else link)
     say("press Ctrl-C to stop")
-    serve(wanted, open_browser=browser)
+    serve(wanted, open_browser=own.browser is not False)
     say(f"stopped; everything is saved in {wanted.project}")
 
 

@@ -53,7 +53,7 @@ def spans(
     """
     from finegold.spans import aggregate, agreement, read, write
 
-    out.check_outputs([candidates, annotators, pairs], [output], files)
+    out.check_files([candidates, annotators, pairs], [output], files)
     marks = read(files)
     result, agreed = aggregate(marks, o.chosen_method(fit)), agreement(marks)
     found, people = result.spans(threshold), result.annotators(threshold)

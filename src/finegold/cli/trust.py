@@ -4,7 +4,7 @@ what to do about it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,79 +18,49 @@ from finegold.cli.options import result_of, truths_of
 from finegold.cli.outputs import count, say, warn
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
+from finegold.methods.lookup import DEFAULT_METHOD
+from finegold.options import option
 
 if TYPE_CHECKING:
     from finegold.api.sample import Purpose
 
 # rows of a table of finegold trust
 ROWS_SHOWN = 5
-# rows of a table of finegold next
+# rows of a table of finegold next-votes
 TASKS_SHOWN = 20
 TABLES = "Tables to write"
 
 
+@dataclass(frozen=True)
+class SampleOptions:
+    """What is drawn."""
+
+    output: str = o.table(
+        "The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
+        flag=o.OUTPUT,
+        required=True,
+    )
+    n: int = o.number(100, "How many tasks to check.", flag="-n --checks", low=1)
+    purpose: Purpose = o.choice(
+        "accuracy",
+        "What the checks are for: to estimate the accuracy of all labels, to find labels to accept"
+        " unchecked, or to choose a method.",
+        *("accuracy", "acceptance", "choice"),
+    )
+    risk: str = o.text("5%", "The share of accepted labels that may be wrong, e.g. 5%.", "SHARE")
+    looks: int = o.number(1, "How often you will look at the results.", low=1, high=20)
+    seed: int = o.number(0, "The seed of the draw.", low=0)
+    items: str | None = o.path("What is shown of each task: a table with a task column.")
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_or_model
-@o.opt(
-    *("-o", "--output"),
-    required=True,
-    help="The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
-)
-@o.opt(
-    *("-n", "--checks", "n"),
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="How many tasks to check.",
-)
-@o.opt(
-    *("--for", "purpose"),
-    type=click.Choice(["accuracy", "acceptance", "choice"]),
-    default="accuracy",
-    show_default=True,
-    help="What the checks are for: to estimate the accuracy of all labels, to find labels to accept"
-    " unchecked, or to choose a method.",
-)
-@o.opt(
-    "--risk",
-    default="5%",
-    show_default=True,
-    metavar="SHARE",
-    help="The share of accepted labels that may be wrong, e.g. 5%.",
-)
-@o.opt(
-    "--looks",
-    type=click.IntRange(1, 20),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="How often you will look at the results.",
-)
-@o.opt(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The seed of the draw.",
-)
-@o.opt("--items", metavar="FILE", help="What is shown of each task: a table with a task column.")
-@o.json_option
+@o.declared(SampleOptions, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
 def sample(
-    files: tuple[str, ...],
-    output: str,
-    n: int,
-    purpose: Purpose,
-    risk: str,
-    looks: int,
-    seed: int,
-    items: str | None,
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
+    files: tuple[str, ...], own: SampleOptions, fit: FitOptions, reading: ReadOptions
 ) -> None:
     """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
     labels are.
@@ -98,10 +68,11 @@ def sample(
     from finegold.api import sample as api
     from finegold.api.fit import given_result
 
-    plan = str(api.plan_path(output))
-    out.check_outputs([output], [plan], [*files, items], reading, fit)
+    plan = str(api.plan_path(own.output))
+    out.check_outputs(files, own, fit, reading)
+    risk = own.risk.strip()
     try:
-        share = float(risk.strip().removesuffix("%")) / (100 if risk.strip().endswith("%") else 1)
+        share = float(risk.removesuffix("%")) / (100 if risk.endswith("%") else 1)
     except ValueError:
         share = -1.0
     if not 0 < share < 0.5:
@@ -110,107 +81,96 @@ def sample(
         )
     result = result_of(files, reading, fit)
     source = None if given_result(files) else (list(files), reading)
-    how: dict[str, Any] = {"risk": share, "seed": seed, "looks": looks, "items": items}
-    drawn = api.draw(result, n, purpose, **how, source=source)
-    out.write_all({output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
-    if json:
-        figures = {
-            "sheet": output,
-            "plan": plan,
-            "sample": drawn.plan.id,
-            "n": drawn.plan.n,
-            **drawn.plan.expected,
-        }
-        out.print_json(figures)
+    how: dict[str, Any] = {"risk": share, "seed": own.seed, "looks": own.looks}
+    drawn = api.draw(result, own.n, own.purpose, **how, items=own.items, source=source)
+    out.write_all({own.output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
+    if own.json:
+        about = {"sheet": own.output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n}
+        out.print_json(about | drawn.plan.expected)
         return
     for sentence in drawn.promise:
         say(sentence)
-    say(f'fill in the column "truth" of {output}, then run finegold certify with --checks {output}')
+    say(
+        f'fill in the column "truth" of {own.output}, then run finegold certify with'
+        f" --checks {own.output}"
+    )
+
+
+@dataclass(frozen=True)
+class Certify:
+    """What the labels are certified by, and what is written."""
+
+    checks: str = o.path("The completed sheet.", required=True, metavar="SHEET")
+    plan: str | None = o.path("The plan of the sheet, if it is in another folder.")
+    drawn_at_random: bool = o.flag(
+        "The sheet has no plan, but its tasks were drawn at random from all tasks."
+    )
+    output: str | None = o.table(
+        "Write the labels, recalibrated, and which of them are accepted.", flag=o.OUTPUT
+    )
+    certificate: str | None = o.output(
+        "Write the certificate: a page (.html), or its data (.json)."
+    )
+    json: bool = o.json_flag()
 
 
 @o.command
 @o.votes_or_model
-@o.opt("--checks", required=True, metavar="SHEET", help="The completed sheet.")
-@o.opt("--plan", metavar="FILE", help="The plan of the sheet, if it is in another folder.")
-@o.opt(
-    *("-o", "--output"),
-    help="Write the labels, recalibrated, and which of them are accepted.",
-)
-@o.opt("--certificate", help="Write the certificate: a page (.html), or its data (.json).")
-@o.json_option
+@o.declared(Certify, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
-def certify(
-    files: tuple[str, ...],
-    checks: str,
-    plan: str | None,
-    output: str | None,
-    certificate: str | None,
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
-) -> None:
+def certify(files: tuple[str, ...], own: Certify, fit: FitOptions, reading: ReadOptions) -> None:
     """Estimate the accuracy of all labels from a completed sheet, and find those that can be
     accepted unchecked.
     """
     from finegold.api import certify as api
-    from finegold.api.fit import given_result
 
-    out.check_outputs([output], [certificate], [*files, checks, plan], reading, fit)
-    if certificate is not None and Path(certificate).suffix.lower() not in (".html", ".json"):
-        raise InputError(f"--certificate takes a .html or .json file, not {certificate}")
-    drawn = api.find_plan(checks, plan)
-    if fit.method is None and given_result(files) is None:
-        fit = replace(fit, method=drawn.method)
-    result = result_of(files, reading, fit)
-    made = api.certify(result, checks, plan=drawn)
-    labels = made.labels(result) if output is not None else None
-    out.write_all({output: out.frame_writer(lambda: labels), certificate: made.save})
-    if json:
+    out.check_outputs(files, own, fit, reading)
+    page = own.certificate
+    if page is not None and Path(page).suffix.lower() not in (".html", ".json"):
+        raise InputError(f"--certificate takes a .html or .json file, not {page}")
+    plan = None if own.drawn_at_random else api.find_plan(own.checks, own.plan)
+    result = result_of(files, reading, fit, plan.method if plan else DEFAULT_METHOD)
+    made = api.certify(result, own.checks, plan=plan, drawn_at_random=own.drawn_at_random)
+    labels = made.labels(result) if own.output is not None else None
+    out.write_all({own.output: out.frame_writer(lambda: labels), page: made.save})
+    if own.json:
         out.print_json(made.to_dict())
         return
     for sentence in made.sentences():
         click.echo(sentence)
 
 
+@dataclass(frozen=True)
+class TrustOptions:
+    """The tables that `finegold trust` writes."""
+
+    flips: str | None = o.table(
+        "Write the labels that differ from the majority vote, with the reasons.", group=TABLES
+    )
+    contested: str | None = o.table(
+        "Write the labels that are barely more probable than the next class.", group=TABLES
+    )
+    spammers: str | None = o.table(
+        "Write how much the votes of each annotator depend on the truth.", group=TABLES
+    )
+    pairs: str | None = o.table(
+        "Write all pairs of annotators, those with correlated errors first.", group=TABLES
+    )
+    calibration: str | None = o.table("Write the reliability curve (needs --truth).", group=TABLES)
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_or_model
-@o.truth_options("Known truths: measure the calibration and fit a temperature.")
-@o.opt(
-    "--flips",
-    group=TABLES,
-    help="Write the labels that differ from the majority vote, with the reasons.",
-)
-@o.opt(
-    "--contested",
-    group=TABLES,
-    help="Write the labels that are barely more probable than the next class.",
-)
-@o.opt(
-    "--spammers",
-    group=TABLES,
-    help="Write how much the votes of each annotator depend on the truth.",
-)
-@o.opt(
-    "--pairs",
-    group=TABLES,
-    help="Write all pairs of annotators, those with correlated errors first.",
-)
-@o.opt("--calibration", group=TABLES, help="Write the reliability curve (needs --truth).")
-@o.json_option
+@o.declared(o.Truths, "truths")
+@o.declared(TrustOptions, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
 def trust(
     files: tuple[str, ...],
-    truth: str | None,
-    truth_task: str | None,
-    truth_label: str | None,
-    flips: str | None,
-    contested: str | None,
-    spammers: str | None,
-    pairs: str | None,
-    calibration: str | None,
-    json: bool,
+    truths: o.Truths,
+    own: TrustOptions,
     fit: FitOptions,
     reading: ReadOptions,
 ) -> None:
@@ -219,26 +179,23 @@ def trust(
     """
     from finegold.insight.expected import caution, in_words
 
-    if calibration is not None and truth is None:
+    if own.calibration is not None and truths.truth is None:
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
-    out.check_outputs(
-        [flips, contested, spammers, pairs, calibration], [], [*files, truth], reading, fit
-    )
+    out.check_outputs(files, truths, own, fit, reading)
+    known = truths.read()
     result = result_of(files, reading, fit)
-    checked = result.trust(
-        truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    )
+    checked = result.trust(known)
     panel, measured = checked.correlated, checked.calibration
     tables = {
-        flips: result.flips,
-        contested: result.contested,
-        spammers: result.spammers,
-        pairs: panel.pairs,
+        own.flips: result.flips,
+        own.contested: result.contested,
+        own.spammers: result.spammers,
+        own.pairs: panel.pairs,
     }
     if measured is not None:
-        tables[calibration] = measured.curve
+        tables[own.calibration] = measured.curve
     out.write_tables(tables)
-    if json:
+    if own.json:
         out.print_json(checked.figures())
         return
     rows = {
@@ -287,33 +244,27 @@ def trust(
         warn(words)
 
 
+@dataclass(frozen=True)
+class Audit:
+    """The labels in use, and what is written."""
+
+    labels: str = o.path(
+        "The labels in use: a table with a task and a label column.", required=True
+    )
+    labels_task: str | None = o.text(None, "The column of the tasks in --labels.", "NAME")
+    labels_label: str | None = o.text(None, "The column of the labels in --labels.", "NAME")
+    output: str | None = o.table(
+        "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", flag=o.OUTPUT
+    )
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_or_model
-@o.opt(
-    "--labels",
-    required=True,
-    metavar="FILE",
-    help="The labels in use: a table with a task and a label column.",
-)
-@o.opt(
-    *("-o", "--output"),
-    help="The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.",
-)
-@o.opt("--labels-task", metavar="NAME", help="The column of the tasks in --labels.")
-@o.opt("--labels-label", metavar="NAME", help="The column of the labels in --labels.")
-@o.json_option
+@o.declared(Audit, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
-def audit(
-    files: tuple[str, ...],
-    labels: str,
-    output: str | None,
-    labels_task: str | None,
-    labels_label: str | None,
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
-) -> None:
+def audit(files: tuple[str, ...], own: Audit, fit: FitOptions, reading: ReadOptions) -> None:
     """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
     first.
     """
@@ -321,12 +272,11 @@ def audit(
     from finegold.io.writers import write_frame
     from finegold.votes.frames import to_polars
 
-    output = None if output == "-" else output
-    out.check_outputs([output], [], [*files, labels], reading, fit)
-    current = truths_of(labels, labels_task, labels_label, "labels-")
+    out.check_outputs(files, own, fit, reading)
+    current = truths_of(own.labels, own.labels_task, own.labels_label, "labels-")
     table = to_polars(judge(result_of(files, reading, fit), current))
-    out.write_tables({output: lambda: table})
-    if json:
+    out.write_tables({own.output: lambda: table})
+    if own.json:
         out.print_json(
             {
                 "n_labels": len(table),
@@ -334,7 +284,7 @@ def audit(
                 "labels": table.to_dicts(),
             }
         )
-    elif output is None:
+    elif own.output in (None, "-"):
         write_frame(table, "-")
     judges = "votes and predictions" if "predicted" in table.columns else "votes"
     say(
@@ -343,65 +293,57 @@ def audit(
     )
 
 
+@dataclass(frozen=True)
+class NextVotes:
+    """What is planned and written."""
+
+    budget: int | None = o.number(
+        None, "The largest number of votes to plan; by default no limit.", low=1
+    )
+    available: list[str] | None = option(
+        None,
+        "The annotators who may vote next; by default all, in proportion to their votes so far.",
+        kind="list",
+        metavar="A,B",
+    )
+    safe: float = o.number(
+        0.95, "A label with at least this probability needs no further vote.", "P"
+    )
+    output: str | None = o.table(
+        "The file for the tasks: .csv, .tsv, .jsonl or .parquet.", flag=o.OUTPUT
+    )
+    safe_tasks: str | None = o.table("Write the tasks that need no further vote.")
+    annotators: str | None = o.table("Write the annotators to retrain or drop.")
+    json: bool = o.json_flag()
+
+
 @o.command
 @o.votes_or_model
-@o.opt(
-    "--budget",
-    type=click.IntRange(1),
-    metavar="N",
-    help="The largest number of votes to plan; by default no limit.",
-)
-@o.opt("-o", "--output", help="The file for the tasks: .csv, .tsv, .jsonl or .parquet.")
-@o.opt("--safe-tasks", help="Write the tasks that need no further vote.")
-@o.opt("--annotators", help="Write the annotators to retrain or drop.")
-@o.opt(
-    "--available",
-    metavar="A,B",
-    help="The annotators who may vote next; by default all, in proportion to their votes so far.",
-)
-@o.opt(
-    "--safe",
-    type=float,
-    default=0.95,
-    show_default=True,
-    metavar="P",
-    help="A label with at least this probability needs no further vote.",
-)
-@o.json_option
+@o.declared(NextVotes, "own")
 @o.declared(FitOptions, "fit")
 @o.declared(ReadOptions, "reading")
 def next_votes(
-    files: tuple[str, ...],
-    budget: int | None,
-    output: str | None,
-    safe_tasks: str | None,
-    annotators: str | None,
-    available: str | None,
-    safe: float,
-    json: bool,
-    fit: FitOptions,
-    reading: ReadOptions,
+    files: tuple[str, ...], own: NextVotes, fit: FitOptions, reading: ReadOptions
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
-    from finegold.api.aggregate import next_votes as plan_next
     from finegold.votes.encoding import to_list
     from finegold.votes.frames import to_polars
 
-    out.check_outputs([output, safe_tasks, annotators], [], files, reading, fit)
-    result = result_of(files, reading, fit)
-    voters = None
+    out.check_outputs(files, own, fit, reading)
+    result, available = result_of(files, reading, fit), own.available
     # with the types that the names have in the model; values of options are text
     if available is not None:
         known = {str(name): name for name in to_list(result.annotator_names)}
-        voters = [known.get(name, name) for name in o.split_commas(available)]
-    plan = plan_next(result, budget, annotators=voters, safe=safe)
-    out.write_tables({output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators})
+        available = [known.get(name, name) for name in available]
+    plan = result.next_votes(own.budget, available=available, safe=own.safe)
+    tables = {own.output: plan.tasks, own.safe_tasks: plan.safe_tasks}
+    out.write_tables(tables | {own.annotators: plan.annotators})
     n_exhausted = int(plan.exhausted.sum())
-    if json:
+    if own.json:
         frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
         rows: dict[str, Any] = {name: to_polars(frame).to_dicts() for name, frame in frames.items()}
         out.print_json(rows | {"safe": int(plan.safe.sum()), "exhausted": n_exhausted})
-    elif output is None:
+    elif own.output is None:
         for title, frame in (
             ("Ask about", plan.tasks()),
             ("Annotators to retrain or drop", plan.annotators()),
@@ -409,9 +351,9 @@ def next_votes(
             if len(frame):
                 out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
     say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
-    if budget is not None and 0 < len(plan.ask) < budget:
+    if own.budget is not None and 0 < len(plan.ask) < own.budget:
         say(
-            f"a budget of {budget:,} is more than is needed now: collect these votes, run finegold"
+            f"a budget of {own.budget:,} is more than is needed now: collect these votes, run finegold"
             " update, plan again"
         )
     if n_exhausted:

@@ -166,7 +166,7 @@ class Planned(BaseModel):
 def planned(
     project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100
 ) -> Planned:
-    """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `finegold next` does."""
+    """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `finegold next-votes` does."""
     advice, result = shown.view(the_plan), shown.labelled
     return Planned(
         ask=[
