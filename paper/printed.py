@@ -38,7 +38,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "fgbcc": {
         "tolerance": 1e-6,
         "max_iterations": 1000,
-        "exact": False,
         "lbfgs_tolerance": 1e-5,
         "lbfgs_iterations": 35,
     },

@@ -74,11 +74,11 @@ def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, na
         )
 
 
-@pytest.mark.parametrize("settings", [{"precision": "single"}, {"n_prototypes": 3}])
+@pytest.mark.parametrize("settings", [{"n_prototypes": 3}])
 def test_settings_of_ptbcc_give_the_same_bits(client, votes, settings):
     method = method_class("ptbcc")(**settings)
-    local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST, single=method.single))
-    with DaskEngine(client, fewest_votes=FEWEST, single=method.single) as engine:
+    local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    with DaskEngine(client, fewest_votes=FEWEST) as engine:
         assert_same(fit(method, votes, engine=engine), local)
 
 
@@ -130,8 +130,6 @@ def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
         "aggregate",
         source,
         "--engine",
-        "dask",
-        "--scheduler",
         "tcp://127.0.0.1:9",
         "-o",
         tmp_path / "l.csv",
@@ -147,13 +145,6 @@ def test_a_scheduler_without_workers(monkeypatch):
         pytest.raises(InputError, match="has no workers"),
     ):
         DaskEngine(empty.scheduler_address)
-
-
-def test_an_address_needs_the_engine(tmp_path):
-    assert (
-        "use --engine dask"
-        in run("aggregate", "votes.csv", "--scheduler", "tcp://127.0.0.1:9").stderr
-    )
 
 
 def test_workers_that_die_again_and_again(engine, votes):

@@ -7,7 +7,6 @@ from finegold import Annotations, InputError
 from finegold.api.fit import fit
 from finegold.checks import LAWS
 from finegold.methods.catd import CATD
-from finegold.methods.fgbcc import FGBCC
 from finegold.methods.glad import GLAD
 from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import REGISTRY, method_class
@@ -15,8 +14,6 @@ from finegold.methods.lookup import REGISTRY, method_class
 
 class EarlyGLAD(GLAD):
     """The paper's program; ends before conjugate gradients magnify rounding."""
-
-    rounding = 1e-6
 
     def __init__(self, **settings):
         super().__init__(
@@ -26,7 +23,6 @@ class EarlyGLAD(GLAD):
 
 VARIANTS = {
     "random ties": lambda: CATD(ties="random", quantiles="printed"),
-    "exact scores": lambda: FGBCC(exact=True),
     "expectation propagation": lambda: IBCC(inference="ep"),
     "conjugate gradients": EarlyGLAD,
 }

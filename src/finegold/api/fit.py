@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -206,11 +206,7 @@ def fitter(
             _check_sets(method, options)
         if options.prior is not None:
             check_takes_prior(method)
-    with ExitStack() as stack:
-        # methods of the same precision share an engine
-        @cache
-        def engine_of(single: bool) -> Engine:
-            return stack.enter_context(open_engine(options, single))
+    with open_engine(options) as engine:
 
         def fit_method(method: Method, votes: Annotations) -> Result:
             if votes.multi:
@@ -221,7 +217,7 @@ def fitter(
 
                 predictions = read_predictions(options.predictions, votes)
             with progress.fitting(method.name) as line:
-                how = {"engine": engine_of(method.single), "on_step": on_step or line}
+                how = {"engine": engine, "on_step": on_step or line}
                 result = fit(method, votes, prior=options.prior, **how)
             if predictions is not None:
                 from finegold.fitting.combining import combine
@@ -230,15 +226,12 @@ def fitter(
             log.info("%s: %s, %.2f s", result.method, result.stopped, result.seconds)
             return result
 
-        engine_of(methods[0].single)
         yield fit_method
 
 
 @contextmanager
-def open_engine(options: FitOptions, single: bool) -> Iterator[Engine]:
-    """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits, and close it
-    at the end. An engine object stays open.
-    """
+def open_engine(options: FitOptions) -> Iterator[Engine]:
+    """Open the engine, and close it at the end. An engine object stays open."""
     if not isinstance(options.engine, str):
         yield options.engine
         return
@@ -251,9 +244,7 @@ def open_engine(options: FitOptions, single: bool) -> Iterator[Engine]:
         )
     module, _, class_name = ENGINES[name].partition(":")
     more = {"scheduler": options.engine} if is_address else {}
-    engine: Engine = getattr(import_module(module), class_name)(
-        threads=options.threads, single=single, **more
-    )
+    engine: Engine = getattr(import_module(module), class_name)(threads=options.threads, **more)
     try:
         yield engine
     finally:

@@ -73,7 +73,6 @@ class DaskEngine(Engine):
         scheduler: The address of a cluster, or a Dask client; None starts a cluster on this
             machine, which ends with the engine.
         threads: The number of processes of that cluster, by default one per core.
-        single: Whether posteriors have 32 bits.
         fewest_votes: The least number of votes of a block.
     """
 
@@ -82,10 +81,8 @@ class DaskEngine(Engine):
         scheduler: Any = None,
         *,
         threads: int | None = None,
-        single: bool = False,
         fewest_votes: int = VOTES_PER_BLOCK,
     ) -> None:
-        self.dtype: Any = np.float32 if single else np.float64
         self.fewest_votes = fewest_votes
         self.n_blocks = 0
         self.votes: list[Future] = []
@@ -126,7 +123,7 @@ class DaskEngine(Engine):
             self.client.submit(
                 _load,
                 group,
-                (n_classes, self.dtype),
+                n_classes,
                 workers=[threads[number * len(threads) // len(groups)]],
                 allow_other_workers=True,
                 pure=False,
@@ -223,7 +220,7 @@ class DaskEngine(Engine):
                 )
         # A vote takes 4 bytes, a cell 10, a task 12. A pass reads the posteriors of the last one
         # while it writes its own.
-        of_task = 12 + 2 * votes.n_classes * np.dtype(self.dtype).itemsize
+        of_task = 12 + 16 * votes.n_classes
         n_bytes = 4 * votes.n_votes + 10 * len(votes.cell_class) + votes.n_tasks * of_task
         share, infos = n_bytes / len(workers), self.client.scheduler_info(n_workers=-1)["workers"]
         limits = [info["memory_limit"] for info in infos.values() if info.get("memory_limit")]
@@ -248,10 +245,9 @@ def _bytes_of(block: Block) -> int:
     return sum(array.nbytes for array in (*block.votes, block.gold, block.posterior))
 
 
-def _load(blocks: list[Block], posterior: tuple[int, Any]) -> list[Block]:
-    n_classes, dtype = posterior
+def _load(blocks: list[Block], n_classes: int) -> list[Block]:
     for block in blocks:
-        block.posterior = np.zeros((block.n_tasks, n_classes), dtype)
+        block.posterior = np.zeros((block.n_tasks, n_classes))
     return blocks
 
 

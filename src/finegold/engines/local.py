@@ -22,11 +22,8 @@ class LocalEngine(Engine):
         threads: int | None = None,
         *,
         fewest_votes: int = VOTES_PER_BLOCK,
-        single: bool = False,
     ) -> None:
         self.threads = thread_count(threads)
-        # posteriors have 32 bits; sums always have 64
-        self.single = single
         # per block
         self.fewest_votes = fewest_votes
         # threads start when they are first needed
@@ -35,8 +32,7 @@ class LocalEngine(Engine):
         self.posterior: NDArray[Any] = np.empty((0, 0))
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        dtype = np.float32 if self.single else np.float64
-        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), dtype)
+        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes))
         fewest_votes = self.fewest_votes if divisible else annotations.n_votes
         self.blocks = split(annotations, self.posterior, fewest_votes)
 

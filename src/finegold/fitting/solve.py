@@ -39,7 +39,7 @@ def fit(
         method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes
     )
     with time_without_compiling() as seconds:
-        engine = engine or LocalEngine(threads, single=method.single)
+        engine = engine or LocalEngine(threads)
         engine.accept(method)
         engine.scatter(annotations, divisible=method.divisible)
         with one_blas_thread():
@@ -135,7 +135,7 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
     # votes: an object with the sizes of Annotations. label: the column of the labels, if it is
     # known. n_posterior: how many numbers of the posterior are on this machine.
     needed, available = (
-        method.n_parameters(votes) * 8 + n_posterior * (4 if method.single else 8),
+        8 * (method.n_parameters(votes) + n_posterior),
         available_memory(),
     )
     if needed > available:

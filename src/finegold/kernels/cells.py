@@ -23,8 +23,6 @@ KEEP_ALL, FIRST, LAST = 0, 1, 2
 # Classes are tied if their probabilities differ by less than this share of the highest: sums of the
 # same votes in another order differ by about 1e-16 in each sweep, and many sweeps may amplify that.
 NEAR = 1e-9
-# for float32
-NEAR_SINGLE = 1e-6
 
 Labels = NDArray[np.uint8] | NDArray[np.uint16]
 Codes = NDArray[np.int32]
@@ -205,7 +203,7 @@ def agreement(
         # these add in the order of the votes, so that runs change no bit
         np.add.at(cast, who, 1)
         np.add.at(agreed, who, np.repeat((label[run][task] == classes).astype(np.int64), sizes))
-        np.add.at(expected, who, np.repeat(phi[run][task, classes].astype(np.float64), sizes))
+        np.add.at(expected, who, np.repeat(phi[run][task, classes], sizes))
 
 
 def outvoted(votes: Votes, gold: Known, label: Any, is_outvoted: Any) -> None:
@@ -226,10 +224,9 @@ def decide(
     """Choose the most probable class; if several are tied, the one that comes first in preference
     [K].
     """
-    near = NEAR_SINGLE if phi.itemsize == 4 else NEAR
     for first in range(0, len(phi), TASKS_PER_RUN):
         run = slice(first, first + TASKS_PER_RUN)
-        least = phi[run].max(axis=1).astype(np.float64) * (1.0 - near)
+        least = phi[run].max(axis=1) * (1.0 - NEAR)
         best = phi[run][:, preference] >= least[:, None]
         label[run] = preference[best.argmax(axis=1)]
         tied[run] = np.count_nonzero(best, axis=1) > 1

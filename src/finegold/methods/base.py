@@ -95,7 +95,6 @@ class Method(ABC):
             say nothing.
         random_start: Whether the result depends on the seed.
         n_restarts: How often the fit starts anew; the best bound wins.
-        single: Whether posteriors are stored in 32 bits instead of 64.
         learned_per_task: Names of arrays in `block.state` that a result keeps, with a number per
             task.
 
@@ -114,7 +113,6 @@ class Method(ABC):
     learned_per_task: ClassVar[tuple[str, ...]] = ()
     random_start = False
     n_restarts = 1
-    single = False
 
     tolerance: float = setting(1e-3, TOLERANCE)
     max_iterations: int = setting(500, ITERATIONS)

@@ -44,8 +44,8 @@ from finegold.votes.annotations import Annotations
 
 # for classes without votes: digamma needs positive counts
 LEAST_COUNT = 1e-9
-# Newton's method ends: for the variances at this derivative, for the means at this relative step
-NEWTON_SLOPE, NEWTON_STEP = 1e-5, 1e-14
+# of the derivative, at which Newton's method ends
+NEWTON_SLOPE = 1e-5
 # two or three are typical
 MAX_NEWTON_STEPS = 100
 # exp of it is still finite
@@ -59,18 +59,14 @@ class FGBCC(Method):
 
     Use it if annotators confuse different classes and cast a few dozen votes each. It needs
     hundreds of iterations, each a sweep over the votes and a short optimisation over all W K K
-    scores. The default follows the paper: one call of L-BFGS-B for all scores, stopped early. The
-    early stop affects the result, since the scores become the prior of the next iteration. With
-    `exact=True`, each score takes its exact optimum (they are separable), which does not depend on
-    the stopping rule of an optimiser, but is less accurate on five of eight data sets of the paper
-    (better on two). The start depends on the size of the data. `tolerance` is the relative change
-    of the ELBO at which it stops. It learns from known truths.
+    scores. It follows the paper: one call of L-BFGS-B for all scores, stopped early. The early stop
+    affects the result, since the scores become the prior of the next iteration. The start depends
+    on the size of the data. It learns from known truths.
 
     Args:
         tolerance: Stop when the bound changes by less than this share of its size.
         max_iterations: The largest number of sweeps.
         seed: Has no effect: nothing is drawn at random.
-        exact: Take the exact optimum of every score, instead of where L-BFGS-B stops.
         lbfgs_tolerance: L-BFGS-B stops at this relative decrease or size of the gradient.
         lbfgs_iterations: The largest number of iterations of L-BFGS-B in each sweep.
 
@@ -86,7 +82,6 @@ class FGBCC(Method):
 
     tolerance: float = 1e-6
     max_iterations: int = 1000
-    exact: bool = False
     lbfgs_tolerance: float = setting(1e-5, Range("positive", 1e-15, 1.0))
     lbfgs_iterations: int = setting(35, COUNT)
 
@@ -112,7 +107,7 @@ class FGBCC(Method):
         """Update q(tau) and q(s) given phi; the search starts at mu and sig, the previous q(s)."""
         n, N = statistics.n, statistics.n.sum(axis=1, keepdims=True)
         rate = N / _zeta(mu, sig) * np.exp(sig / 2)
-        lam = solve_means(n, rate, mu, sig) if self.exact else self._search_means(n, rate, mu, sig)
+        lam = self._search_means(n, rate, mu, sig)
         eta = solve_variances(N / _zeta(lam, sig) * np.exp(lam), sig)
         log_v, drift = lam - np.log(_zeta(lam, eta)), float(np.sum((lam - mu) ** 2 / (2 * eta)))
         return Parameters(alpha, dirichlets(alpha + statistics.tau), lam, eta, log_v, n, drift)
@@ -190,24 +185,6 @@ def first_scores(statistics: ConfusionSums) -> tuple[Floats, Floats]:
 def _zeta(lam: Floats, eta: Floats) -> Floats:
     """[W, 1, K]"""
     return np.asarray(np.exp(lam + eta / 2).sum(axis=1, keepdims=True))
-
-
-def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats) -> Floats:
-    """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu."""
-    # The left side is concave and decreasing: after one step lam is above the root, and then
-    # decreases towards it. If the root is above mu, then rate exp(lam) < n there, which bounds the
-    # first step.
-    lam = mu.copy()
-    with np.errstate(divide="ignore"):
-        highest = np.log(np.divide(n, rate, out=np.zeros_like(n), where=rate > 0))
-    for _ in range(MAX_NEWTON_STEPS):
-        expected = rate * np.exp(np.minimum(lam, LARGEST_EXPONENT))
-        step = (n - expected - (lam - mu) / sig) / (expected + 1 / sig)
-        step = np.where(step > 1, np.minimum(step, np.maximum(highest - lam, 0)), step)
-        lam += step
-        if (np.abs(step) <= NEWTON_STEP * (1 + np.abs(lam))).all():
-            break
-    return lam
 
 
 def solve_variances(rate: Floats, sig: Floats) -> Floats:

@@ -10,7 +10,18 @@ Learning for Multi-Class Annotation Aggregation. AAAI 2026. Equation numbers are
     y_ij ~ v_{x_ji, z_i}          the vote
 
 Inference is mean-field variational Bayes: q(z_i) = phi_i, q(x_ji) = theta_ji, and Dirichlets with
-parameters nu, eta_j and mu_sk.
+parameters nu, eta_j and mu_sk:
+
+    (8)     nu_k    = u_k + sum_i phi_ik
+    (9)     eta_js  = beta_js + sum over j's votes of theta_jis
+    (10)    mu_skl  = a_skl + sum over the votes for l of phi_ik theta_jis
+    (11)    theta_jis proportional to exp(E log pi_js + sum_k phi_ik E log v_skl), with l = y_ij
+    (12)    phi_ik    proportional to exp(E log tau_k + sum_j sum_s theta_jis E log v_skl)
+
+A sweep computes (11), (12) and the sums of (8) to (10), `expect` adds the priors u, beta and a. These
+are made from the first assignments of the votes, in which theta_jis = sum_k phi_ik v_skl for the
+first prototypes v. Everything is expressed as odds against the first prototype, so sums are kept of
+the D = S - 1 others: those of the first follow from the totals. `kernels/ptbcc.py` has the algebra.
 """
 
 from __future__ import annotations
@@ -40,73 +51,6 @@ from finegold.votes.annotations import Annotations
 LEAST_COUNT = 1e-9
 
 
-class Statistics(NamedTuple):
-    """Sums over votes. D = S - 1 counts the prototypes except the first, whose sums follow from the
-    totals.
-    """
-
-    change: float
-    # [K]       sum_i phi_ik
-    tau: Floats
-    # [W, D]     sum_i theta_jis
-    pi: Floats
-    # [L, K]  sum over votes for l of phi_ik
-    total: Floats
-    # [L, D, K]  sum over votes for l of phi_ik theta_jis
-    confusion: Floats
-    # sum_i log of the normaliser of phi_i
-    log_norm: float
-    # entropy of theta, without the part that follows from pi
-    entropy: float
-
-
-class First(NamedTuple):
-    """Sums of the first pass, with theta before and after normalisation."""
-
-    change: float
-    tau: Floats
-    # [W, S]
-    raw_pi: Floats
-    # [L, S, K]
-    raw_v: Floats
-    pi: Floats
-    confusion: Floats
-
-
-class Priors(NamedTuple):
-    # [K]
-    u: Floats
-    # [W, S]
-    beta: Floats
-    # [S, K, L]
-    a: Floats
-    # of all three
-    log_beta: float
-    # [W] number of votes of each annotator
-    votes: Floats
-
-
-class Earlier(NamedTuple):
-    """Prior knowledge from an earlier run: the counts of its posterior."""
-
-    # [W, S]
-    pi: Floats
-    # [S, K, L]
-    v: Floats
-
-
-class Parameters(NamedTuple):
-    priors: Priors
-    # nu [K]
-    tau: Dirichlets
-    # eta [W, S]
-    pi: Dirichlets
-    # mu [S, K, L]
-    v: Dirichlets
-    # what a sweep needs of their logs
-    model: Model
-
-
 @dataclass(kw_only=True)
 class PTBCC(Method):
     """A few prototype confusion matrices shared by all annotators; each annotator is a mixture of
@@ -134,9 +78,6 @@ class PTBCC(Method):
         prototypes (array_like of shape (S, K, K)): Prototypes to start from, instead of those that
             `n_prototypes`, `e`, `f`, `m` and `further` describe. Each row is the distribution of
             the votes given the truth.
-        precision: Precision of the posterior. With "single" it takes half of the memory, and
-            rounding errors are up to 3e-8 per sweep: on simulated votes, posteriors were within
-            1e-6 of those in 64 bits, after the same number of sweeps.
 
     Examples:
         >>> import finegold
@@ -157,11 +98,6 @@ class PTBCC(Method):
     v_strength: float = setting(0.5, POSITIVE)
     further: Literal["dirichlet", "uniform"] = setting("dirichlet", ("dirichlet", "uniform"))
     prototypes: ArrayLike | None = None
-    precision: Literal["double", "single"] = setting("double", ("double", "single"))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.single = self.precision == "single"
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * self.n_prototypes * (annotations.n_classes**2 + annotations.n_annotators)
@@ -259,6 +195,71 @@ class PTBCC(Method):
         return informed
 
 
+class Statistics(NamedTuple):
+    """The sums of (8) to (10), of the prototypes except the first."""
+
+    change: float
+    # [K] sum_i phi_ik
+    tau: Floats
+    # [W, D] sum_i theta_jis
+    pi: Floats
+    # [L, K] sum over votes for l of phi_ik
+    total: Floats
+    # [L, D, K] sum over votes for l of phi_ik theta_jis
+    confusion: Floats
+    # sum_i log of the normaliser of phi_i
+    log_norm: float
+    # entropy of theta, without the part that follows from pi
+    entropy: float
+
+
+class First(NamedTuple):
+    """Sums of the first pass, with theta before and after normalisation."""
+
+    change: float
+    tau: Floats
+    # [W, S]
+    raw_pi: Floats
+    # [L, S, K]
+    raw_v: Floats
+    pi: Floats
+    confusion: Floats
+
+
+class Priors(NamedTuple):
+    # [K]
+    u: Floats
+    # [W, S]
+    beta: Floats
+    # [S, K, L]
+    a: Floats
+    # of all three
+    log_beta: float
+    # [W] number of votes of each annotator
+    votes: Floats
+
+
+class Earlier(NamedTuple):
+    """Prior knowledge from an earlier run: the counts of its posterior."""
+
+    # [W, S]
+    pi: Floats
+    # [S, K, L]
+    v: Floats
+
+
+class Parameters(NamedTuple):
+    priors: Priors
+    # nu [K]
+    tau: Dirichlets
+    # eta [W, S]
+    pi: Dirichlets
+    # mu [S, K, L]
+    v: Dirichlets
+    # what a sweep needs of their logs
+    model: Model
+
+
 def _check_prototypes(given: ArrayLike, n_classes: int) -> Floats:
     try:
         prototypes = np.array(given, dtype=float)
@@ -293,7 +294,7 @@ def _against_first(log_p: Floats) -> Floats:
 
 
 def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats, Floats]:
-    """Return the sums of all prototypes, [W, S] and [S, K, L]; the first is the total minus the
+    """Return the sums of all prototypes, [W, S] and [S, K, L]: the first is the total minus the
     others.
     """
     pi = np.column_stack([parameters.priors.votes - statistics.pi.sum(axis=1), statistics.pi])
