@@ -150,8 +150,6 @@ def test_the_votes_are_kept_in_the_file(tmp_path, result):
         assert np.array_equal(ours, theirs)
     assert list(again.annotator_names) == list(before.annotator_names)
     assert again.counts == before.counts
-    replace(result, annotations=None).save(tmp_path / "model")
-    assert finegold.load(tmp_path / "model").annotations is None
 
 
 def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):

@@ -130,12 +130,10 @@ def test_gold_may_be_a_column_of_the_new_votes(parts):
     assert fit(PTBCC(), parts[0]).update(frame, gold="truth").label[-1] == 1
 
 
-def test_nothing_to_update_with_and_models_without_votes_are_refused(parts, tmp_path):
+def test_nothing_to_update_with_is_refused(parts):
     result = fit(PTBCC(), parts[0])
     with pytest.raises(InputError, match="nothing to update"):
         result.update()
-    with pytest.raises(InputError, match="saved without its votes"):
-        replace(result, annotations=None).update(parts[1])
 
 
 def test_a_loaded_model_is_updated_to_the_same_bits(parts, tmp_path):

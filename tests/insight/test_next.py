@@ -1,7 +1,5 @@
 """Where the next votes are worth most."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -129,11 +127,6 @@ def test_any_method_can_plan(method):
     )
     assert len(plan.tasks()) == 3
     assert (plan.gain >= 0).all()
-
-
-def test_a_model_without_votes_is_refused(result):
-    with pytest.raises(InputError, match="saved without its votes"):
-        replace(result, annotations=None).next_votes()
 
 
 @pytest.mark.parametrize(

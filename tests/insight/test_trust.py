@@ -147,11 +147,6 @@ def test_posteriors_in_32_bits_are_trusted_as_much():
     assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
 
 
-def test_a_result_without_its_votes_says_what_to_do():
-    with pytest.raises(InputError, match="saved without its votes; fit again and save it"):
-        flips(replace(by_hand(), annotations=None))
-
-
 def odd_ones(rng, truth):
     """Annotators 4 to 7: always class 1; anything; nearly never right; somebody ordinary."""
     n = len(truth)

@@ -448,6 +448,7 @@ class Result(ResultData):
     def _repr_html_(self) -> str:
         from html import escape
 
+        from finegold.insight.majority import n_flips
         from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
 
         label, confidence, n_tasks = self.label, self.confidence, len(self.label_codes)
@@ -461,12 +462,8 @@ class Result(ResultData):
             ]
             for i in range(min(TASKS_SHOWN, n_tasks))
         ]
-        against = []
-        if self.annotations is not None:
-            from finegold.insight.majority import n_flips
-
-            ties = f"{int(self.tied.sum()):,} tied labels"
-            against = [f"{n_flips(self):,} labels against the majority vote, {ties}"]
+        ties = f"{int(self.tied.sum()):,} tied labels"
+        against = f"{n_flips(self):,} labels against the majority vote, {ties}"
         order = np.argsort(-self.accuracy, kind="stable").tolist()
         shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
         best, worst = (
@@ -481,7 +478,7 @@ class Result(ResultData):
             f"{len(self.class_names):,} {'classes' if self.label_sets is None else 'options'}",
             escape(self.stopped),
             table_html(["task", "label", "", "confidence", "votes"], rows, n_tasks),
-            *against,
+            against,
             f"best annotators: {best}; worst: {worst}",
             *(escape(note) for note in self.notes),
         )

@@ -316,7 +316,7 @@ def draw(
     chosen = _draw_rows(stratum, checks.tolist(), looks, np.random.default_rng(seed))
     tasks = ranked.tasks[chosen]
     names = [text_of(name) for name in to_list(result.task_names[tasks])]
-    column = "task" if result.annotations is None else str(result.annotations.columns[0])
+    column = str(result.annotations.columns[0])
     means = np.bincount(stratum, ranked.confidence) / sizes
     plan = Plan(
         purpose=purpose,
@@ -428,8 +428,6 @@ def rival_labels(result: ResultData, rivals: Sequence[str]) -> list[Codes]:
 def votes_digest(result: ResultData) -> str:
     """Return a checksum of the votes, the same whatever the order of their rows."""
     votes = result.annotations
-    if votes is None:
-        return ""
     arrays = (votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator)
     digest = hashlib.sha256(
         b"".join(np.ascontiguousarray(array).astype("<i8").tobytes() for array in arrays)

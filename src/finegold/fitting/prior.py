@@ -32,7 +32,6 @@ def fit_with_prior(
     check_takes_prior(method)
     earlier = prior if isinstance(prior, ResultData) else load(prior)
     refuse_sets(earlier, "matrices that could be a prior")
-    votes_of(earlier, "the prior")
     # codes in the earlier result
     annotators = match(to_list(votes.annotator_names), earlier.annotator_names)
     classes = match(to_list(votes.class_names), earlier.class_names)

@@ -238,7 +238,7 @@ def n_tied_votes(result: ResultData) -> int:
 def tie_warnings(result: ResultData, n_tied: int | None = None) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels depend on how the method breaks ties."""
     # the labels of one set have equally many votes
-    if result.annotations is None or result.annotations.multi:
+    if result.annotations.multi:
         return []
     tied = n_tied_votes(result) if n_tied is None else n_tied
     if tied < max(TIED_SHARE * len(result.label_codes), 2):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
 from finegold.kernels.cells import agreement, decide, preference_of
 from finegold.kernels.compiling import in_threads
 from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
@@ -193,14 +192,14 @@ class ResultData:
     accuracy_high: Floats
     learned: Learned
     steps: list[Step]
+    # the votes
+    annotations: Annotations
     counts: Counts = Counts()
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
     # what the user should know, one or two sentences each
     notes: list[str] = field(default_factory=list)
-    # the votes
-    annotations: Annotations | None = None
     # number of annotators with a prior; None without a prior
     known_annotators: int | None = None
     # applied to the posterior by a calibration
@@ -277,12 +276,8 @@ class ResultData:
         )
 
 
-def votes_of(result: ResultData, what: str = "this result") -> Annotations:
-    """Return the votes that a result was computed from. A result of votes that stayed on a cluster
-    has none.
-    """
-    if result.annotations is None:
-        raise InputError(f"{what} was saved without its votes; fit again and save it")
+def votes_of(result: ResultData) -> Annotations:
+    """Return the votes that a result was computed from."""
     return result.annotations
 
 

@@ -413,7 +413,7 @@ def view_task(services: Services, project: int, shown: Browser, code: int) -> Ta
     truth = services.store.row("SELECT label FROM gold WHERE project = ? AND task = ?", *key)
     note = services.store.row("SELECT text FROM note WHERE project = ? AND task = ?", *key)
     has_votes = code < len(shown.result.label_codes)
-    rows_of = shown.result if has_votes else replace(shown.labelled, annotations=None)
+    rows_of = shown.result if has_votes else shown.labelled
     predictions = []
     if (
         combined is not None

@@ -150,7 +150,7 @@ def task_rows(
         label, phi = int(result.label_codes[i]), result.posterior[i]
         # the annotators and the classes of all votes on the task
         who = voted = np.empty(0, np.int32)
-        if (votes := result.annotations) is not None:
+        if i < (votes := result.annotations).n_tasks:
             cells = slice(votes.task_ptr[i], votes.task_ptr[i + 1])
             ends = votes.cell_ptr[cells.start : cells.stop + 1]
             who, voted = (
