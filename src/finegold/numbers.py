@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldWarning, InputError
-from finegold.insight.certify import exact_interval
 from finegold.io.read import read
 from finegold.io.truth import read_truth
+from finegold.results.metrics import exact_interval
 from finegold.results.scores import Scores, estimate
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, match, text_of, to_list
@@ -160,7 +160,7 @@ def measure_errors(value: Floats, true: Floats, within: float | None = None) -> 
     share: dict[str, Any] = {}
     if within is not None:
         n_close = int((error <= within).sum())
-        low, high = exact_interval(n_close, n)
+        low, high = map(float, exact_interval(n_close, n))
         share = {"within": within, "share_within": n_close / n}
         share |= {"share_within_low": low, "share_within_high": high}
     return NumberErrors(

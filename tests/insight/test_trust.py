@@ -136,17 +136,6 @@ def test_tables_are_data_frames_of_the_users_kind():
     assert all(isinstance(table, pd.DataFrame) for table in tables)
 
 
-def test_posteriors_in_32_bits_are_trusted_as_much():
-    votes, truth = panel(skills=(0.9, 0.8, 0.5, 0.4))
-    single, double = (
-        finegold.aggregate(votes, finegold.PTBCC(precision=bits)).trust(truth)
-        for bits in ("single", "double")
-    )
-    assert single.n_flips == double.n_flips
-    assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
-    assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
-
-
 def odd_ones(rng, truth):
     """Annotators 4 to 7: always class 1; anything; nearly never right; somebody ordinary."""
     n = len(truth)

@@ -53,7 +53,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, log_softmax, logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from finegold.fitting.solve import fit
 from finegold.methods.base import Method
@@ -66,6 +66,7 @@ from finegold.results.data import (
     summarise,
     votes_of,
 )
+from finegold.results.metrics import exact_interval
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, Codes, match
 
@@ -343,8 +344,7 @@ def _describe(
         n_truths, hits = int((truth != MISSING).sum()), int((said == truth).sum())
         # Clopper and Pearson, 95 %
         if by_truths:
-            low = betaincinv(hits, n_truths - hits + 1, 0.025) if hits else 0.0
-            high = betaincinv(hits + 1, n_truths - hits, 0.975) if hits < n_truths else 1.0
+            low, high = map(float, exact_interval(hits, n_truths))
         else:
             agreed = np.where(said == q.argmax(axis=1), q.max(axis=1), 0.0)
             low, high = RELIABLE * agreed.mean() if weight else 0.0, 1.0

@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, betaincinv, expit, logit
+from scipy.special import bdtr, expit, logit
 
 from finegold.insight.votes import Flags, Floats, Integers
 from finegold.results.data import ResultData
+from finegold.results.metrics import exact_interval
 from finegold.votes.encoding import MISSING
 
 CERTAINTY = 0.95
@@ -126,14 +127,8 @@ def accuracy_interval(
         return Interval(estimate, estimate, estimate, total)
     mean = float(weight @ smooth)
     effective = mean * (1 - mean) / variance
-    low, high = exact_interval(estimate * effective, effective, alpha)
+    low, high = map(float, exact_interval(estimate * effective, effective, alpha))
     return Interval(estimate, min(low, estimate), max(high, estimate), total)
-
-
-def exact_interval(hits: float, n: float, alpha: float = 0.05) -> tuple[float, float]:
-    """Return the interval of Clopper and Pearson; numbers of checks need not be whole."""
-    low = 0.0 if hits <= 0 else float(betaincinv(hits, n - hits + 1, alpha / 2))
-    return low, 1.0 if hits >= n else float(betaincinv(hits + 1, n - hits, 1 - alpha / 2))
 
 
 def expected_width(confidence: Floats, n: int, alpha: float = 0.05) -> float:
@@ -344,7 +339,8 @@ def weighted_interval(weight: Floats, right: Flags, alpha: float = 0.05) -> Inte
     """Return the share of right labels among a part of the tasks, from checks with weights."""
     estimate = float(weight @ right / weight.sum())
     effective = float(weight.sum() ** 2 / (weight**2).sum())
-    return Interval(estimate, *exact_interval(estimate * effective, effective, alpha), len(right))
+    low, high = map(float, exact_interval(estimate * effective, effective, alpha))
+    return Interval(estimate, low, high, len(right))
 
 
 def calibration_error(confidence: Floats, right: Flags, weight: Floats, bins: int = 5) -> float:

@@ -95,15 +95,12 @@ class Calibration:
         """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its
         95 % interval.
         """
-        # loads scipy.special
-        from finegold.insight.certify import exact_interval
-
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
         n = np.bincount(of_bin, minlength=metrics.BINS)
         used = n > 0
         n, hits = n[used], np.bincount(of_bin, right, minlength=metrics.BINS)[used]
-        low, high = zip(*map(exact_interval, hits.tolist(), n.tolist()), strict=True)
+        low, high = metrics.exact_interval(hits, n)
         edges = np.arange(metrics.BINS + 1) / metrics.BINS
         columns = {
             "low": edges[:-1][used],
@@ -111,8 +108,8 @@ class Calibration:
             "n": n,
             "confidence": np.bincount(of_bin, confidence, minlength=metrics.BINS)[used] / n,
             "accuracy": hits / n,
-            "accuracy_low": np.array(low),
-            "accuracy_high": np.array(high),
+            "accuracy_low": low,
+            "accuracy_high": high,
         }
         return make_frame(columns, like=self.names)
 

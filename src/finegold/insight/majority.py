@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.insight.pairs import rows_of
 from finegold.insight.votes import Flags, Floats, Integers, single_labels, votes_of
 from finegold.kernels.cells import outvoted
-from finegold.results.data import TASKS_PER_RUN, ResultData
+from finegold.results.data import TASKS_PER_RUN, ResultData, rows_of
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations, kernel_votes

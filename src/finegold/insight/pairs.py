@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels.cells import count
+from finegold.results.data import rows_of
 from finegold.votes.annotations import Annotations
 
 Integers = NDArray[np.int64]
@@ -93,9 +94,3 @@ def sample_vote_pairs(votes: Annotations, rng: np.random.Generator, most: int) -
             f" {on}{among}"
         )
     return VotePairs(one, other, of_task, cast, note)
-
-
-def rows_of(votes: Annotations, tasks: Integers) -> tuple[Integers, Integers]:
-    """Return the first vote and the number of votes of each of these tasks."""
-    first = votes.cell_ptr[votes.task_ptr[tasks]]
-    return first, votes.cell_ptr[votes.task_ptr[tasks + 1]] - first

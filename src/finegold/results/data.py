@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from finegold.kernels.cells import agreement, decide, preference_of
 from finegold.kernels.compiling import in_threads
+from finegold.results.metrics import exact_interval
 from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
 from finegold.votes.encoding import Codes, Names
 
@@ -113,8 +114,7 @@ def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
 
 
 def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats, Floats]:
-    """[W] Return 95 % intervals from votes on tasks with known truths (Clopper and Pearson); NaN
-    where these are few.
+    """[W] Return 95 % intervals from votes on tasks with known truths; NaN where these are few.
 
     They are widened to the expected accuracy where it lies outside.
     """
@@ -122,26 +122,22 @@ def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats,
     tasks = np.flatnonzero(annotations.gold >= 0)
     if annotations.multi or not len(tasks):
         return low, high
-    from scipy.special import betaincinv
-
-    cells = _within(annotations.task_ptr[tasks], annotations.task_ptr[tasks + 1])
-    truth = np.repeat(annotations.gold[tasks], np.diff(annotations.task_ptr)[tasks])
-    votes = _within(annotations.cell_ptr[cells], annotations.cell_ptr[cells + 1])
-    hit = np.repeat(annotations.cell_class[cells] == truth, np.diff(annotations.cell_ptr)[cells])
-    who = annotations.annotator[votes]
-    n, k = np.bincount(who, minlength=len(accuracy)), np.bincount(who[hit], minlength=len(accuracy))
+    first, n_votes = rows_of(annotations, tasks)
+    place = np.repeat(first - np.cumsum(n_votes) + n_votes, n_votes) + np.arange(n_votes.sum())
+    who, truth = annotations.annotator[place], np.repeat(annotations.gold[tasks], n_votes)
+    n = np.bincount(who, minlength=len(accuracy))
+    hits = np.bincount(who[annotations.label_of(place) == truth], minlength=len(accuracy))
     some = np.flatnonzero(n >= MIN_GOLD_VOTES)
-    n, k = n[some], k[some]
-    with np.errstate(invalid="ignore"):
-        low[some] = np.where(k > 0, betaincinv(k, n - k + 1, 0.025), 0.0)
-        high[some] = np.where(k < n, betaincinv(k + 1, n - k, 0.975), 1.0)
+    low[some], high[some] = exact_interval(hits[some], n[some])
     return np.minimum(low, accuracy), np.maximum(high, accuracy)
 
 
-def _within(first: NDArray[Any], end: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the positions of several ranges."""
-    n = (end - first).astype(np.int64)
-    return np.repeat(first.astype(np.int64) - np.cumsum(n) + n, n) + np.arange(n.sum())
+def rows_of(
+    votes: Annotations, tasks: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first vote and the number of votes of each of these tasks."""
+    first = votes.cell_ptr[votes.task_ptr[tasks]]
+    return first, votes.cell_ptr[votes.task_ptr[tasks + 1]] - first
 
 
 # between the labels of a set in tables

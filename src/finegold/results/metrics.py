@@ -4,6 +4,15 @@ Metrics take the posterior [T, K] and the true class of each task [T], negative 
 only tasks with a known truth count. A truth can be a class without votes, with a code of K or more:
 then every label is wrong. If m classes share the highest probability, up to rounding, the task
 counts as 1/m of a prediction of each of them.
+
+Example:
+    >>> import numpy as np
+    >>> from finegold.results import metrics
+    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    >>> metrics.accuracy(posterior, np.array([0, 1, 0]))
+    0.8333333333333334
+    >>> round(metrics.log_loss(posterior, np.array([0, 1, -1])), 3)
+    0.308
 """
 
 from __future__ import annotations
@@ -11,7 +20,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.cells import NEAR
@@ -34,21 +43,6 @@ def accuracy(posterior: Floats, truth: Codes) -> float:
 
     A truth that is as probable as m - 1 other classes counts 1/m.
 
-    Args:
-        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
-            class for each task.
-        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
-            tasks with -1, not known, do not count.
-
-    Returns:
-        The accuracy, from 0 to 1.
-
-    Examples:
-        >>> import numpy as np
-        >>> from finegold.results import metrics
-        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-        >>> metrics.accuracy(posterior, np.array([0, 1, 0]))
-        0.8333333333333334
     """
     return float(credit(*_rows_with_truth(posterior, truth)).mean())
 
@@ -60,21 +54,6 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     Classes that never are the truth have no F1 of their own; predicting them costs recall
     elsewhere.
 
-    Args:
-        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
-            class for each task.
-        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
-            tasks with -1, not known, do not count.
-
-    Returns:
-        The macro F1, from 0 to 1.
-
-    Examples:
-        >>> import numpy as np
-        >>> from finegold.results import metrics
-        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-        >>> metrics.macro_f1(posterior[:2], np.array([0, 1]))
-        1.0
     """
     rows, truths = _rows_with_truth(posterior, truth)
     true = np.bincount(truths, minlength=rows.shape[1])
@@ -84,24 +63,7 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
 
 
 def log_loss(posterior: Floats, truth: Codes) -> float:
-    """Return the mean of -ln p(truth), with p not below 1e-15.
-
-    Args:
-        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
-            class for each task.
-        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
-            tasks with -1, not known, do not count.
-
-    Returns:
-        The log loss; 0 is best.
-
-    Examples:
-        >>> import numpy as np
-        >>> from finegold.results import metrics
-        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-        >>> round(metrics.log_loss(posterior, np.array([0, 1, -1])), 3)
-        0.308
-    """
+    """Return the mean of -ln p(truth), with p not below 1e-15."""
     rows, truths = _rows_with_truth(posterior, truth)
     p = rows[np.arange(len(rows)), truths]
     return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
@@ -114,22 +76,6 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
     Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins
     belongs to the lower one.
 
-    Args:
-        posterior (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each
-            class for each task.
-        truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The true class of each task;
-            tasks with -1, not known, do not count.
-        bins: The number of bins.
-
-    Returns:
-        The error, from 0 to 1; 0 is best.
-
-    Examples:
-        >>> import numpy as np
-        >>> from finegold.results import metrics
-        >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
-        >>> round(metrics.calibration_error(posterior, np.array([0, 1, -1])), 3)
-        0.25
     """
     rows, truths = _rows_with_truth(posterior, truth)
     confidence = rows.max(axis=1)
@@ -137,6 +83,19 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
         bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins
     )
     return float(np.abs(gaps).sum() / len(rows))
+
+
+def exact_interval(hits: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> tuple[Floats, Floats]:
+    """Return the intervals of Clopper and Pearson for shares hits / n; numbers need not be whole."""
+    # loads slowly
+    from scipy.special import betaincinv
+
+    k = np.asarray(hits, np.float64)
+    rest = np.asarray(n, np.float64) - k
+    with np.errstate(invalid="ignore"):
+        low = np.where(k > 0, betaincinv(np.maximum(k, 0), rest + 1, alpha / 2), 0.0)
+        high = np.where(rest > 0, betaincinv(k + 1, np.maximum(rest, 0), 1 - alpha / 2), 1.0)
+    return low, high
 
 
 def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
