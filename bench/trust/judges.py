@@ -26,10 +26,10 @@ import polars as pl
 from scipy.stats import spearmanr
 
 import finegold
-from finegold.insight.judges.answers import Share, merge
+from finegold.insight.judges.answers import MIN_GOLD, Share, merge
 from finegold.insight.judges.ranking import Games, fit_strengths
-from finegold.insight.judges.scores import FIGURES, MIN_GOLD, best_first, score_judges
-from finegold.io.judge_logs import only_judges
+from finegold.insight.judges.scores import FIGURES, best_first, score_judges
+from finegold.io.judge_logs import OF_CALLS, only_judges
 from finegold.judges import JudgeLog, JudgeReport
 from tests.support.judge_log import simulate_log
 
@@ -65,7 +65,7 @@ def logs(folder: Path, n_draws: int) -> None:
         own = by_pandas(PANDAS[name](folder / name))
         print(f"\n{name}: {log!r}, {report.n_gold:,} truths")
         apart = 0.0
-        for one in report.judges():
+        for one in report.to_dict()["judges"]:
             other = own.loc[one["judge"]]
             figures = {
                 "accuracy": one["accuracy"]["value"],
@@ -175,7 +175,7 @@ def by_pandas(calls: pd.DataFrame) -> pd.DataFrame:
         ~pd.Series(has_ties, pairs.index) & (pairs["said"] == "tie")
     )
     pairs["accuracy"] = np.where(undecided, 0.5, (pairs["right"] > 0) * 1.0)
-    pairs.loc[pairs["read"] == 0, "accuracy"] = np.nan
+    pairs.loc[pairs["read"] == 0, "accuracy"] = 0.0
     pairs["strict_accuracy"] = (pairs["right"] == pairs["n"]) * 1.0
     pairs["pair_accuracy"] = (pairs["right"] > pairs["wrong"]) * 1.0
     return pairs.groupby("judge")[["accuracy", "strict_accuracy", "pair_accuracy"]].mean()
@@ -197,8 +197,7 @@ def with_truths(log: JudgeLog, items: np.ndarray) -> JudgeLog:
 def only(log: JudgeLog, items: np.ndarray) -> JudgeLog:
     """Return the log with the calls on some of the items."""
     kept = np.isin(log.item, items)
-    names = ("item", "judge", "answer", "first", "failure", "cost", "time")
-    parts = {name: values[kept] for name in names if (values := getattr(log, name)) is not None}
+    parts = {name: getattr(log, name)[kept] for name in OF_CALLS}
     return replace(with_truths(log, items), **parts)
 
 
@@ -224,11 +223,6 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
     inside: dict[str, list[bool]] = {}
     rng, known = np.random.default_rng(0), known_items(log)
     prices = {name: float(price) for price, name in enumerate(log.judge_names, start=1)}
-    log = replace(
-        log,
-        time=np.datetime64("2026-01-01", "us")
-        + rng.permutation(len(log.item)).astype("timedelta64[m]"),
-    )
 
     def hold(figure: str, mine: Share, true: float) -> None:
         if mine.value == mine.value and true == true:
@@ -246,7 +240,7 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
                 hold(
                     figure,
                     getattr(one, figure),
-                    0.0 if figure == "drift" else getattr(truth[one.judge], figure).value,
+                    getattr(truth[one.judge], figure).value,
                 )
         taught = few._members
         others = rest._members._replace(
@@ -303,7 +297,7 @@ def right(report: JudgeReport, log: JudgeLog, items: np.ndarray) -> float:
     K = len(report._answers.names)
     posterior = np.full((log.n_items, max(K, len(log.class_names))), -1.0)
     posterior[:, :K] = 1 / K
-    posterior[report._answers.labelled, :K] = report.result.posterior
+    posterior[report._labelled, :K] = report.result.posterior
     return shared(posterior[items], log.gold[items])
 
 

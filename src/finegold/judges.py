@@ -1,12 +1,14 @@
 """Panels of LLM judges, from raw logs to decisions.
 
 read(log)      a raw log: columns found, verdicts understood, swaps undone, failed calls counted
-assess(log)    what each judge is worth, comparisons, the best panel for the money
+assess(log)    what each judge is worth, against people, comparisons, panels, rates
 rank(log)      the systems that the judges compared, with intervals
+fit(log)       a panel that decides about new items; load(path) reads a saved one
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,44 +24,74 @@ from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
-from finegold.insight.judges.answers import UNDECIDED, Answers, merge, whole
+from finegold.insight.judges import people, rates
+from finegold.insight.judges.answers import (
+    MIN_GOLD,
+    Answers,
+    Share,
+    merge,
+    plain,
+    votes_of,
+    whole,
+)
 from finegold.insight.judges.panels import (
-    LEAST_WEIGHT,
-    Cascade,
+    ASK_BELOW,
+    Decision,
     JudgeComparison,
+    JudgePanel,
     Members,
     Panel,
-    cascade,
     choose,
     compare_panels,
+    fit_panel,
     frontier,
-    log_odds,
-    plain,
+    load_panel,
+    members_of,
+    weights_of,
 )
 from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
 from finegold.insight.judges.scores import (
-    FIGURES,
-    MIN_GOLD,
     JudgeScore,
     best_first,
     places,
     score_judges,
 )
 from finegold.insight.notebook import judges_html
-from finegold.io.judge_logs import TIED, JudgeLog, only_judges, read_judge_log, with_gold
+from finegold.io.judge_logs import (
+    MOST_CLASSES,
+    TIED,
+    JudgeLog,
+    only_judges,
+    read_judge_log,
+    read_judge_logs,
+)
 from finegold.results.data import summarise
 from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.frames import make_frame
+from finegold.votes.frames import make_frame, to_polars
 
-__all__ = ["JudgeLog", "JudgeReport", "assess", "rank", "read"]
+__all__ = [
+    "Decision",
+    "JudgeLog",
+    "JudgePanel",
+    "JudgeReport",
+    "assess",
+    "fit",
+    "load",
+    "rank",
+    "read",
+    "read_each",
+]
 
 Floats = NDArray[np.float64]
-# with more judges, the map of pairs that err alike is left out
-MOST_PAIRED = 40
 CHECK = (
     "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement"
     " with the others, which is not accuracy: check 50 random items, and pass their truths as gold"
 )
+# disagreements in JSON and in the report
+SHOWN = 200
+# words for what passes
+PASSES = ("pass", "passed", "yes", "true", "correct", "good", "safe", "accept", "acceptable", "ok")
+BOUND = re.compile(r"(>=|>|<=|<)\s*(-?[\d.]+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,26 +100,27 @@ class JudgeReport:
 
     Attributes:
         log: The verdicts.
-        result: The labels of the items, by all judges and the gold.
+        result: The labels of the items, by all judges and the gold; None for scores with more than
+            20 values, whose means `labels` has.
         scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The
             best is first.
-        correlated: Groups of judges that err alike; None if no answer is decided.
+        correlated: Groups of judges that err alike; None if no answer is decided. Judges with the
+            same answers count as one of them.
     """
 
     log: JudgeLog
-    result: Result
+    result: Result | None
     scores: list[JudgeScore]
     correlated: CorrelatedAnnotators | None
     _answers: Answers = field(repr=False)
+    # the first judge with the same answers, of each judge
+    _twin: list[int] = field(repr=False)
 
     @property
     def effective(self) -> float:
         """The number of independent judges that all judges are worth: from 1 to their number."""
-        return (
-            1.0
-            if self.correlated is None
-            else min(max(self.correlated.effective, 1.0), float(self.log.n_judges))
-        )
+        n = float(len(set(self._twin)))
+        return n if self.correlated is None else min(max(self.correlated.effective, 1.0), n)
 
     @property
     def n_gold(self) -> int:
@@ -97,8 +130,23 @@ class JudgeReport:
     @property
     def notes(self) -> list[str]:
         """What a reader should know about the figures."""
-        check = [CHECK.format(self.n_gold or "no")] if self.n_gold < MIN_GOLD else []
-        return [*self.log.notes, *check, *(self.correlated.warnings if self.correlated else [])]
+        notes = list(self.log.notes)
+        if self.n_gold < MIN_GOLD:
+            notes.append(CHECK.format(self.n_gold or "no"))
+        if self.log.kind == "pairwise" and all(
+            one.position_bias[0] != one.position_bias[0] for one in self.scores
+        ):
+            notes.append("no judge saw an item in both orders, so its position bias is not known")
+        twins = [name for j, name in enumerate(self.log.judge_names) if self._twin[j] != j]
+        if twins:
+            notes.append(f"{', '.join(twins)} gave the same answers as another judge to all items")
+        if self.result is not None and not self.log.is_ordered:
+            is_known = self.log.gold[self._labelled] >= 0
+            if n := int((self.result.tied & ~is_known).sum()):
+                notes.append(
+                    f"{n:,} of {len(is_known):,} labels are ties; the column tied says which"
+                )
+        return notes + (self.correlated.warnings if self.correlated else [])
 
     def table(self) -> Any:
         """Return a data frame with one row per judge, the best first.
@@ -106,33 +154,20 @@ class JudgeReport:
         Returns:
             data frame: All figures, with the ends of their 95 % intervals.
         """
-        rows: list[dict[str, Any]] = []
-        for score, figures in zip(self.scores, self.judges(), strict=True):
-            ends = figures.pop("intervals")
-            figures |= {
-                "accuracy": None if figures["accuracy"] is None else figures["accuracy"]["value"],
-                "failures": ", ".join(f"{n} {why}" for why, n in score.failures.items()),
-                "partners": ", ".join(score.partners),
-                "ranks": "-".join(str(place) for place in dict.fromkeys(figures["ranks"])),
-            }
-            rows.append({})
-            for name, value in figures.items():
-                rows[-1][name] = value
-                if name in FIGURES:
-                    rows[-1][f"{name}_low"], rows[-1][f"{name}_high"] = ends.get(name, (None, None))
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
-
-    def judges(self) -> list[dict[str, Any]]:
-        """Return the figures of every judge as plain values: what JSON, tables, the report and the
-        studio show.
-
-        Returns:
-            The best judge first. None where nothing is known; `ranks` has the first and the last
-            place that the intervals of accuracies allow, or without gold those of agreement and
-            consistency.
-        """
+        rows = []
         ranks = places(self.scores)
-        return [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores]
+        for one in self.scores:
+            row: dict[str, Any] = {"judge": one.judge}
+            row["ranks"] = "-".join(str(place) for place in dict.fromkeys(ranks[one.judge]))
+            for name, value in vars(one).items():
+                if isinstance(value, Share):
+                    known = value if value.value == value.value else (None,) * 3
+                    row |= dict(zip((name, f"{name}_low", f"{name}_high"), known, strict=True))
+                else:
+                    row[name] = plain(value)
+            row["failures"] = ", ".join(f"{n} {why}" for why, n in one.failures.items())
+            rows.append(row)
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def labels(self, panel: Sequence[str] | None = None) -> Any:
         """Return the label of every item that has one, by all judges and the gold.
@@ -142,15 +177,22 @@ class JudgeReport:
 
         Returns:
             data frame: The item, its label (for pairs of systems: both systems and the winner), the
-                confidence, and the number of judges that answered.
+                confidence, whether classes tie for the label, and the number of judges that
+                answered. Of scores: the item and the mean score.
         """
         if panel is not None:
             self._refuse_unknown(panel)
             return assess(only_judges(self.log, panel)).labels()
-        log, result, items = self.log, self.result, self._answers.labelled
-        n_judges = np.bincount(
-            self._answers.item[self._answers.points.any(axis=1)], minlength=log.n_items
-        )[items]
+        log, answers = self.log, self._answers
+        said = answers.points.any(axis=1) if not log.is_ordered else np.isfinite(answers.score)
+        n_judges = np.bincount(answers.item[said], minlength=log.n_items)
+        if log.is_ordered:
+            items = np.flatnonzero((n_judges > 0) | (log.gold >= 0))
+            values = np.where(log.gold >= 0, log.scores[log.gold], self._mean_scores)[items]
+            names = [log.item_names[i] for i in items]
+            return make_frame({"item": names, "score": values, "n_judges": n_judges[items]})
+        items, result = self._labelled, self.result
+        assert result is not None
         columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
         label = [str(name) for name in to_list(result.label)]
         if log.system_names:
@@ -162,8 +204,55 @@ class JudgeReport:
                 better[name][row] if name in better else name for row, name in enumerate(label)
             ]
             columns |= {"system_a": sides[0], "system_b": sides[1]}
-        columns |= {"label": label, "confidence": result.confidence, "n_judges": n_judges}
-        return make_frame(columns)
+        columns |= {"label": label, "confidence": result.confidence, "tied": result.tied}
+        return make_frame(columns | {"n_judges": n_judges[items]})
+
+    def classes(self) -> dict[str, list[people.ClassScore]]:
+        """Return how good each judge is at each class.
+
+        Returns:
+            dict: Judge -> for each class its sensitivity, specificity and precision.
+        """
+        return people.by_class(self.log, self._answers) if self.n_gold >= MIN_GOLD else {}
+
+    def confusion(self, judge: str) -> Any:
+        """Return what a judge said of the items of each class.
+
+        Args:
+            judge: The judge.
+
+        Returns:
+            data frame: A row per class of the truths, a column per answer.
+        """
+        self._refuse_unknown([judge])
+        table = people.confusion(self.log, self._answers)[judge]
+        names = [str(name) for name in self._answers.names]
+        heads = [*names, people.UNDECIDED_WORD, people.FAILED_WORD]
+        return make_frame({"truth": names, **dict(zip(heads, table.T, strict=True))})
+
+    def disagreements(self) -> Any:
+        """Return the answers that differ from the known truth, with what the log says of the item.
+
+        Returns:
+            data frame: The item, the judge, its verdict, the truth, how many judges are wrong, and
+                the texts. Items that most judges have wrong are first.
+        """
+        return make_frame(people.disagreements(self.log, self._answers).to_dict(as_series=False))
+
+    def may_replace(self, epsilon: float | str = "expert") -> list[people.Replacement]:
+        """Test whether a judge may replace the people who voted: the alternative annotator test.
+
+        Args:
+            epsilon (float or {"expert", "trained", "crowd"}): What a person costs more than a
+                judge, as a share of the items: .2, .15 and .1.
+
+        Returns:
+            The winning rate and the advantage probability of each judge, the best first.
+
+        Raises:
+            InputError: If no items have the votes of two people or more.
+        """
+        return people.may_replace(self.log, self._answers, epsilon)
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> JudgeComparison:
         """Compare two judges or panels on the items that both answered.
@@ -201,18 +290,6 @@ class JudgeReport:
         """
         return frontier(self._members._replace(price=self._prices(prices)))
 
-    def cascade(self, prices: Mapping[str, float] | None = None) -> Cascade | None:
-        """Return the best cascade: two cheap judges, and the dearest one where they disagree.
-
-        Args:
-            prices: As for `panels`.
-
-        Returns:
-            What it costs and what it keeps; None with fewer than three judges, or if none is dearer
-            than the others.
-        """
-        return cascade(self._members._replace(price=self._prices(prices)))
-
     def best_panel(self, prices: Mapping[str, float] | None = None) -> Panel:
         """Return the cheapest panel that is about as accurate as the best one: within one standard
         error.
@@ -225,16 +302,96 @@ class JudgeReport:
         """
         return choose(self.panels(prices))
 
-    def rank(
-        self, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False
-    ) -> Ranking:
+    def fit(
+        self, judges: Iterable[str] | None = None, *, ask_below: float = ASK_BELOW
+    ) -> JudgePanel:
+        """Fit a panel that decides about new items.
+
+        Args:
+            judges: Its members. The default is all judges.
+            ask_below: Below this probability a person should be asked.
+
+        Returns:
+            The panel.
+
+        Raises:
+            InputError: If there is no such judge, or fewer than 10 known truths.
+        """
+        names = list(self.log.judge_names if judges is None else judges)
+        self._refuse_unknown(names)
+        members = self._members
+        return fit_panel(self.log, self._answers, names, members.group, members.excess, ask_below)
+
+    def rate(self, *, passes: str | None = None, by: str | None = None) -> list[rates.Rate]:
+        """Return the share of items that would pass if people judged all of them, or their mean
+        score.
+
+        The verdicts on all items are corrected by the truths of those that were checked, which must
+        be a random sample.
+
+        Args:
+            passes: The class that passes, such as "pass", or a bound of scores, such as ">=4"; in a
+                log that compares systems, the system that wins. Scores have a mean without it.
+            by: The column whose values are groups; intervals then hold for all groups together.
+
+        Returns:
+            The rate of all items, or of each group.
+
+        Raises:
+            InputError: If it is not clear what passes, or there is no such column.
+        """
+        verdicts, truth, used, (low, high) = self._passes(passes)
+        names, group = ([""], np.zeros(len(truth), np.int64)) if by is None else self._grouped(by)
+        mine = group[used]
+        return rates.rates_of(names, mine, verdicts[:, used], truth[used], low, high)
+
+    def difference(self, first: str, second: str, *, by: str, passes: str | None = None) -> Share:
+        """Return the rate of one group of items minus that of another, such as two versions of a
+        system, paired by item.
+
+        Args:
+            first: A value of the column `by`.
+            second: Another one.
+            by: The column of the log that has both.
+            passes: As for `rate`.
+
+        Returns:
+            The difference with its interval; NaN with fewer than 10 pairs of known truths.
+
+        Raises:
+            InputError: If there is no such column or group, or no pair.
+        """
+        verdicts, truth, used, (low, high) = self._passes(passes)
+        names, group = self._grouped(by)
+        if unknown := [each for each in (first, second) if each not in names]:
+            raise InputError(f'no item has "{unknown[0]}" as {by}; there are {", ".join(names)}')
+        about, item = self.log.about, self.log.reading.roles.get("item")
+        columns = item.columns if item else ()
+        rest = [each for each in columns if each != by and each in about.columns]
+        if not rest:
+            raise InputError(f"nothing pairs items that differ in {by}: items have one column")
+        keys = about.select(rest).rows()
+        code = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        pair = np.array([code[key] for key in keys])
+        one, other = (used & (group == names.index(each)) for each in (first, second))
+        return rates.difference_of(verdicts, truth, one, other, pair, low, high)
+
+    def _grouped(self, by: str) -> tuple[list[str], NDArray[np.int64]]:
+        if by not in self.log.about.columns:
+            names = ", ".join(self.log.about.columns)
+            problem = f'no column "{by}" says the same in all rows of an item'
+            raise InputError(f"{problem}; there are {names}")
+        groups = self.log.about[by].fill_null("?").to_list()
+        code = {name: number for number, name in enumerate(dict.fromkeys(groups))}
+        return list(code), np.array([code[name] for name in groups])
+
+    def rank(self, *, weights: Weights = "learned", seed: int = 0) -> Ranking:
         """Rank the systems that the judges compared.
 
         Args:
             weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems
                 count more, and judges that err alike less.
             seed: The seed of the bootstrap.
-            control_length: Whether strengths leave aside what the lengths of the answers explain.
 
         Returns:
             Strengths, ranks and win rates, with intervals.
@@ -243,83 +400,85 @@ class JudgeReport:
             InputError: If the log names no systems, or systems that no chain of comparisons
                 connects.
         """
-        known = (
-            np.ones(self.log.n_judges)
-            if self.correlated is None
-            else self._by_judge(self.correlated.weights, 1.0)
-        )
-        return rank_systems(
-            self.log,
-            known,
-            weights,
-            seed=seed,
-            control_length=control_length,
-            answers=self._answers,
-        )
+        known = np.ones(self.log.n_judges)
+        if self.correlated is not None:
+            known = self._by_judge(self.correlated.weights, 1.0)
+        known = known / np.bincount(self._twin, minlength=len(known))[self._twin]
+        return rank_systems(self.log, known, weights, seed=seed, answers=self._answers)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
 
         Args:
             path: The file.
+
+        Raises:
+            InputError: If verdicts are scores with more than 20 values, which have no labels.
         """
         from finegold.report import write_report
 
-        write_report(self.result, path, title="Panel of LLM judges", judges=self.view())
+        if self.result is None:
+            problem = f"a report is of labels, and there are {len(self.log.class_names):,} scores"
+            raise InputError(problem, remedies=[use(text="round them to at most 20 values")])
+        write_report(self.result, path, title="Panel of LLM judges", judges=self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain values, for JSON.
+        """Return all figures as plain values, for JSON, the report and the studio.
 
         Returns:
-            The size of the log, the judges, the groups that err alike, and notes.
+            How the log was read, its size, the judges, their classes, panels, groups that err
+            alike, disagreements, the ranking of systems, and notes.
         """
-        return {
-            "kind": self.log.kind,
-            "n_verdicts": self.log.n_verdicts,
-            "n_items": self.log.n_items,
-            "n_failed": self.log.n_failed,
-            "n_gold": self.n_gold,
-            "effective_judges": self.effective,
-            "judges": self.judges(),
-            "unread": [{"verdict": text, "count": n} for text, n in self.log.unread.items()],
-            "notes": self.notes,
-        }
-
-    def view(self) -> dict[str, Any]:
-        """Return what the report and the studio show of the judges.
-
-        Returns:
-            What `to_dict` returns, with the best panels, pairs of judges that err alike, and the
-            ranking of systems.
-        """
-        ranking, notes, pairs = [], self.notes, []
+        notes, ranking = self.notes, []
         try:
             if self.log.kind == "pairwise" and self.log.system_names:
                 ranking = [one.plain() for one in self.rank().standings]
         except InputError as error:
             # systems that were never compared with each other
             notes.append(str(error))
-        if (
-            self.correlated is not None
-            and len(names := to_list(self.correlated.names)) <= MOST_PAIRED
-        ):
-            alike = self.correlated.evidence.pairs
-            for one, other, excess in zip(
-                alike.one.tolist(), alike.other.tolist(), alike.excess.tolist(), strict=True
-            ):
-                pair = {"excess": round(min(max(excess, 0.0), 1.0), 4)}
-                left, right = str(names[one]), str(names[other])
-                pairs += [
-                    pair | {"one": left, "other": right},
-                    pair | {"one": right, "other": left},
-                ]
-        return self.to_dict() | {
+        ranks = places(self.scores)
+        has_gold = self.n_gold >= MIN_GOLD
+        return {
+            "kind": self.log.kind,
+            "criterion": self.log.criterion,
+            "reading": self.log.reading.to_dict(),
+            "n_verdicts": self.log.n_verdicts,
+            "n_items": self.log.n_items,
+            "n_failed": self.log.n_failed,
+            "n_gold": self.n_gold,
+            "effective_judges": self.effective,
+            "ceiling": plain(people.ceiling(self.log)),
             "by_gold": any(one.accuracy.value == one.accuracy.value for one in self.scores),
-            "pairs": pairs,
-            "panels": [plain(panel) for panel in self.panels()] if self.n_gold >= MIN_GOLD else [],
+            "judges": [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores],
+            "classes": plain(self.classes()),
+            "disagreements": to_polars(self.disagreements()).head(SHOWN).to_dicts(),
+            "replace": plain(self.may_replace()) if self._can_replace else [],
+            "panels": plain(self.panels()) if has_gold else [],
+            "groups": (groups := self.groups()),
+            "pairs": [
+                {"one": one, "other": other, "excess": min(max(each["excess"], 0.0), 1.0)}
+                for each in groups
+                for one in each["judges"]
+                for other in each["judges"]
+                if one != other
+            ],
             "ranking": ranking,
+            "unread": [{"verdict": text, "count": n} for text, n in self.log.unread.items()],
             "notes": notes,
         }
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Return the judges that err alike.
+
+        Returns:
+            The members of each group, and their agreement beyond what their accuracies explain.
+        """
+        group, excess = self._groups
+        names = np.array(self.log.judge_names)
+        return [
+            {"judges": names[group == g].tolist(), "excess": float(value)}
+            for g, value in enumerate(excess)
+        ]
 
     def _repr_html_(self) -> str:
         title = (
@@ -329,45 +488,119 @@ class JudgeReport:
             f"{self.log.n_verdicts:,} verdicts on {self.log.n_items:,} items, {self.log.n_failed:,}"
             " failed"
         )
-        return judges_html(title, self.judges(), self.notes)
+        notes = [str(self.log.reading), *self.notes]
+        return judges_html(title, [one.plain() for one in self.scores], notes)
 
     def __repr__(self) -> str:
         return f"JudgeReport({self.log!r}, worth {self.effective:.1f} independent judges)"
+
+    @property
+    def _can_replace(self) -> bool:
+        voted = self.log.people
+        if voted is None or len(voted.names) < 2:
+            return False
+        n = np.bincount(voted.item, minlength=self.log.n_items)
+        shared = np.bincount(voted.person[n[voted.item] > 1])
+        return int(shared.max(initial=0)) >= people.MIN_ITEMS
 
     @cached_property
     def _members(self) -> Members:
         if self.n_gold < MIN_GOLD:
             raise InputError(
-                f"panels, comparisons and cascades need {MIN_GOLD} known truths or more, and the"
-                f" log has {self.n_gold}",
+                f"panels and comparisons need {MIN_GOLD} known truths or more, and the log has"
+                f" {self.n_gold}",
                 remedies=[use(gold=Placeholder("FILE"), text="with the truths of 50 random items")],
             )
-        answers, log = self._answers, self.log
-        known = np.flatnonzero(log.gold != MISSING)
-        place = np.full(log.n_items, -1)
-        place[known] = np.arange(len(known))
-        kept = (place[answers.item] >= 0) & (answers.answer != MISSING)
-        share = np.zeros((log.n_judges, len(known), len(answers.names)))
-        is_split = (answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED)
-        points = np.where(is_split, 1.0, answers.points)[kept]
-        share[answers.judge[kept], place[answers.item[kept]]] = points / points.sum(
-            axis=1, keepdims=True
-        )
-        group = (
-            np.full(log.n_judges, -1.0)
-            if self.correlated is None
-            else self._by_judge(self.correlated.group, -1)
-        )
-        return Members(
-            names=log.judge_names,
-            share=share,
-            gold=log.gold[known].astype(np.int64),
-            weight=np.maximum(_weights(log, answers), LEAST_WEIGHT),
-            group=group.astype(np.int64),
-            excess=np.empty(0) if self.correlated is None else self.correlated.excess,
-            price=self._prices(None),
-            is_pairwise=log.kind == "pairwise",
-        )
+        return members_of(self.log, self._answers, *self._groups, self._prices(None))
+
+    @property
+    def _labelled(self) -> NDArray[np.int64]:
+        """The item of each task of the result."""
+        kept = self.log.answer >= 0
+        kept &= self.log.answer < len(self._answers.names)
+        return np.flatnonzero(np.bincount(self.log.item[kept], minlength=self.log.n_items))
+
+    @property
+    def _mean_scores(self) -> Floats:
+        """The mean score of each item, by judges who count the more the smaller their error is."""
+        said = np.isfinite(self._answers.score)
+        weight = np.ones(self.log.n_judges)
+        if self.n_gold >= MIN_GOLD:
+            weight = weights_of(self.log, self._answers)
+        w, item = weight[self._answers.judge[said]], self._answers.item[said]
+        n = self.log.n_items
+        with np.errstate(invalid="ignore"):
+            sums = np.bincount(item, w * self._answers.score[said], minlength=n)
+            return np.asarray(sums / np.bincount(item, w, minlength=n))
+
+    @cached_property
+    def _groups(self) -> tuple[NDArray[np.int64], Floats]:
+        """The group of each judge, -1 for none, and the excess agreement of each group."""
+        group, excess = np.full(self.log.n_judges, -1), []
+        if self.correlated is not None:
+            group = self._by_judge(self.correlated.group, -1).astype(np.int64)
+            excess = list(self.correlated.excess)
+        for j in range(self.log.n_judges):
+            same = np.flatnonzero(np.array(self._twin) == j)
+            if len(same) > 1 and group[j] < 0:
+                group[same] = len(excess)
+                excess.append(1.0)
+        return group, np.array(excess)
+
+    def _passes(
+        self, passes: str | None
+    ) -> tuple[Floats, Floats, NDArray[np.bool_], tuple[float, float]]:
+        """Return whether each judge lets each item pass, whether it does, and which items count."""
+        log, answers = self.log, self._answers
+        verdicts = np.full((log.n_judges, log.n_items), np.nan)
+        used, span = np.ones(log.n_items, bool), (0.0, 1.0)
+        place = (answers.judge, answers.item)
+        truth = np.full(log.n_items, np.nan)
+        known = log.gold >= 0
+        bound = BOUND.fullmatch(passes.strip()) if passes else None
+        if log.is_ordered and (passes is None or bound):
+            verdicts[place], truth[known] = answers.score, log.scores[log.gold[known]]
+            if bound is None:
+                return verdicts, truth, used, (float(log.scores[0]), float(log.scores[-1]))
+            limit = float(bound[2])
+            above = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
+            compare = above[bound[1]]
+            return (
+                np.where(np.isnan(verdicts), np.nan, compare(verdicts, limit)),
+                np.where(known, compare(truth, limit), np.nan),
+                used,
+                span,
+            )
+        names = {str(name).casefold(): code for code, name in enumerate(log.class_names)}
+        share = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
+        said = share.any(axis=1)
+        if log.system_names:
+            if passes not in log.system_names:
+                systems = ", ".join(log.system_names)
+                raise InputError(
+                    f"say which system's rate is meant: one of {systems}",
+                    remedies=[use(passes=Placeholder("SYSTEM"))],
+                )
+            code = log.system_names.index(passes)
+            used = (log.system_a == code) | (log.system_b == code)
+            side = np.where(log.system_b == code, 1, 0)
+            mine = share[np.arange(len(share)), side[answers.item]]
+            mine = mine + (share[:, TIED] / 2 if share.shape[1] > TIED else 0.0)
+            truth[known] = np.where(log.gold == TIED, 0.5, log.gold == side)[known]
+        else:
+            found = (
+                [names[word] for word in (passes.casefold(),) if word in names] if passes else []
+            )
+            found = found or ([] if passes else [names[word] for word in PASSES if word in names])
+            if not found:
+                listed = ", ".join(str(name) for name in log.class_names)
+                raise InputError(
+                    f"say which class passes: one of {listed}",
+                    remedies=[use(passes=Placeholder("CLASS"))],
+                )
+            mine, truth[known] = share[:, found[0]], (log.gold == found[0])[known]
+        verdicts[place] = np.where(said, mine, np.nan)
+        return verdicts, truth, used, span
 
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
         """Return the price of an item for each judge: as given, otherwise that of the log,
@@ -376,10 +609,11 @@ class JudgeReport:
         names = self.log.judge_names
         self._refuse_unknown(given or {})
         costs = np.bincount(self.log.judge, np.nan_to_num(self.log.cost), minlength=len(names))
-        n_items = {one.judge: max(one.n_items, 1) for one in self.scores}
-        by_log = (
-            costs / [n_items[name] for name in names] if (costs > 0).all() else np.ones(len(names))
-        )
+        priced = np.bincount(self.log.judge, np.isfinite(self.log.cost), minlength=len(names))
+        n_items = np.bincount(self._answers.judge, minlength=len(names))
+        # a free judge has a price, too
+        is_known = (priced > 0).all() and costs.any()
+        by_log = costs / np.maximum(n_items, 1) if is_known else np.ones(len(names))
         return np.array(
             [
                 float((given or {}).get(name, price))
@@ -400,30 +634,37 @@ class JudgeReport:
         code_of = {name: code for code, name in enumerate(self.log.judge_names)}
         by_judge = np.full(len(code_of), float(other))
         by_judge[[code_of[str(name)] for name in to_list(self.correlated.names)]] = values
-        return by_judge
+        return np.asarray(by_judge[self._twin])
 
 
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
-    Columns are found by their usual names. Verdicts may be A/B/tie, first/second, 1/2, [[A]], the
-    names of the two systems, win/lose, pass/fail, classes or scores, also at the end of a longer
-    text. The swap of the answers is undone. Errors, refusals and text without a verdict are failed
-    calls: they are counted, and do not count as votes.
+    Columns are found by their usual names and by what they hold; `JudgeLog.reading` says how each
+    was read. Verdicts may be A/B/tie, first/second, 1/2, [[A]], the names of the two systems,
+    win/lose, pass/fail, classes or scores, also at the end of a longer text. The swap of the
+    answers is undone. Errors, refusals and text without a verdict are failed calls: they are
+    counted, and do not count as votes.
 
     Args:
-        log (path, paths, data frame or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, or a data
-            frame. Logs of MT-bench, JudgeBench, Arena-Hard, Chatbot Arena, AlpacaEval and Inspect
-            are recognised.
+        log (path, paths, data frame, mapping or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, a
+            data frame, or judge -> item -> verdict. Logs of MT-bench, JudgeBench, Arena-Hard,
+            Chatbot Arena, AlpacaEval, LLMBar, PandaLM, Inspect, promptfoo, DeepEval and OpenAI
+            evals are recognised.
         gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items
             and truths, or item -> truth. A truth is a class or the name of the better system.
+            Several people may have voted on an item: what most of them say is the truth.
         **reading: The following keywords.
-        item: The column with the items.
-        judge: The column with the judges.
+        item: The column with the items, or several: question,pair.
+        judge: The column with the judges, or several: model,prompt.
         verdict: The column with the verdicts.
         order: The column with the order of the answers: AB or BA.
         system_a: The column with the first system.
         system_b: The column with the second system.
+        criterion: The column with the criterion that a row judges.
+        question: The criterion to read, if the log has several.
+        people: Who of the judges is a person, or the columns with the votes of people: ann,bob or
+            'human*'. Their majority is the truth.
         repeat: The column with the number of the repeat.
         cost: The column with the price of the call.
         error: The column with the error or the status of the call.
@@ -431,14 +672,15 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
         verdicts: What A and B mean in a log with orders: positions, or the answers.
         verdict_pattern: A regular expression that finds the verdict in a text: its first group. The
             last match counts.
-        verdict_map: What verdicts mean: A, B or tie, or the name of a class. Several are separated
-            by commas.
+        verdict_map: What verdicts and truths mean: A, B or tie, or the name of a class. Several are
+            separated by commas.
 
     Returns:
         The verdicts.
 
     Raises:
-        InputError: If a column is missing, or most verdicts cannot be read.
+        InputError: If a column is missing, most verdicts cannot be read, rows cannot be told apart,
+            or the log has several criteria and none is named.
 
     Examples:
         >>> import finegold
@@ -446,29 +688,44 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
         >>> log = finegold.judges.read(calls)
         >>> log
         JudgeLog(pairwise, 2 verdicts, 1 items, 1 judges, 0 failed)
+        >>> print(log.reading)
+        item = prompt · judge = model (1) · verdict = verdict (A, B, tie) · order = order (both)
         >>> [log.class_names[code] for code in log.answer]
         ['A', 'A']
     """
-    is_column = isinstance(gold, str) and not isinstance(log, JudgeLog) and not Path(gold).exists()
-    judged = read_judge_log(log, gold=gold if is_column else None, **reading)
-    return judged if gold is None or is_column else with_gold(judged, gold)
+    return read_judge_log(log, gold, **reading)
+
+
+def read_each(log: Any, *, gold: Any = None, **reading: Any) -> dict[str, JudgeLog]:
+    """Read a raw log of LLM judges for each of its criteria.
+
+    Args:
+        log (path, paths, data frame, mapping or JudgeLog): As in `read`.
+        gold (str, path, data frame or mapping): As in `read`; a table may have a column of criteria
+            or, beside the items, a column with the name of each criterion.
+        **reading: As in `read`.
+
+    Returns:
+        The verdicts by criterion. A log without criteria has one, with the name "".
+    """
+    return read_judge_logs(log, gold, **reading)
 
 
 def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
     """Find out what each judge of a log is worth.
 
     Calls of a judge on an item (both orders, repeats) are merged into one answer. Where they
-    contradict each other, the answer is undecided and counts half in the accuracy, which is chance.
-    Accuracies are measured on the items with known truths; without them no accuracy is shown,
-    because agreement is not accuracy.
+    contradict each other, the answer is undecided and counts half in the accuracy, which is chance;
+    where all of them failed, it is not right. Accuracies are measured on the items with known
+    truths; without them no accuracy is shown, because agreement is not accuracy. Judges who give
+    scores stand in the order of their correlation with the scores of people.
 
     Labels come from all calls, so that the effect of the order cancels: by a majority vote without
     gold, otherwise by votes that are weighted by what the known truths say about each judge.
 
     Args:
         log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
-        gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items
-            and truths, or item -> truth.
+        gold (str, path, data frame or mapping): Known truths, as in `finegold.judges.read`.
         method: A method that labels the items instead.
         **reading: How to read the log: keywords of `finegold.judges.read`.
 
@@ -488,82 +745,74 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     """
     judged = read(log, gold=gold, **reading)
     answers = merge(judged)
-    decided = whole(judged, answers)
-    correlated = (
-        None
-        if decided is None
-        else correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
+    twin = _twins(judged, answers)
+    single = [name for j, name in enumerate(judged.judge_names) if twin[j] == j]
+    correlated = None
+    if len(answers.names) <= MOST_CLASSES:
+        some = judged if len(single) == judged.n_judges else only_judges(judged, single)
+        decided = whole(some, answers if some is judged else merge(some))
+        if decided is not None:
+            correlated = correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
+    result = (
+        None if len(answers.names) > MOST_CLASSES else _labels(judged, answers, correlated, method)
     )
-    result = fit_votes(answers.calls, FitOptions(method=method or "mv"))
-    # label the items by all calls, weighted by what the known truths say about each judge
-    if method is None:
-        points = np.zeros((judged.n_items, len(answers.names)))
-        if (judged.gold != MISSING).sum() < MIN_GOLD:
-            np.add.at(points, answers.item, answers.points)
-            posterior = points[answers.labelled] / points[answers.labelled].sum(
-                axis=1, keepdims=True
-            )
-        else:
-            np.add.at(
-                points,
-                answers.item,
-                _weights(judged, answers)[answers.judge][:, None] * answers.points,
-            )
-            worth = 1.0 if correlated is None else correlated.effective / judged.n_judges
-            posterior = softmax(points[answers.labelled] * min(worth, 1.0), axis=1)
-        truth = judged.gold[answers.labelled]
-        posterior[truth >= 0] = np.eye(len(answers.names))[truth[truth >= 0]]
-        voted = (
-            result.method,
-            result.settings,
-            answers.calls,
-            posterior,
-            result.steps,
-            result.learned,
-        )
-        result = Result.of(summarise(*voted))
-    partners = {}
-    if correlated is not None:
-        names = np.array([str(name) for name in to_list(correlated.names)])
-        for j in np.flatnonzero(correlated.group >= 0):
-            mates = (correlated.group == correlated.group[j]) & (np.arange(len(names)) != j)
-            partners[str(names[j])] = names[mates].tolist()
-    return JudgeReport(
-        judged, result, best_first(score_judges(judged, answers, partners)), correlated, answers
-    )
+    scores = best_first(score_judges(judged, answers))
+    return JudgeReport(judged, result, scores, correlated, answers, twin)
 
 
-def _weights(log: JudgeLog, answers: Answers) -> Floats:
-    """Return the weight of each judge's vote: the log-odds of its accuracy on the known truths."""
-    known = np.isfinite(answers.credit)
-    right = np.bincount(answers.judge[known], answers.credit[known], minlength=log.n_judges).astype(
-        float
-    )
-    n = np.bincount(answers.judge[known], minlength=log.n_judges)
-    return log_odds(right, n.astype(float), len(answers.names))
+def _labels(
+    log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | None, method: str | None
+) -> Result:
+    """Label the items by all calls, weighted by what the known truths say about each judge."""
+    label = np.where(log.answer < len(answers.names), log.answer, MISSING)
+    votes = votes_of(log, log.item, log.judge, label, answers.names, repeated="all")
+    result = fit_votes(votes, FitOptions(method=method or "mv"))
+    if method is not None:
+        return result
+    items = np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items))
+    points = np.zeros((log.n_items, len(answers.names)))
+    if (log.gold != MISSING).sum() < MIN_GOLD or log.is_ordered:
+        np.add.at(points, answers.item, answers.points)
+        posterior = points[items] / points[items].sum(axis=1, keepdims=True)
+    else:
+        weight = weights_of(log, answers)[answers.judge][:, None]
+        np.add.at(points, answers.item, weight * answers.points)
+        worth = 1.0 if correlated is None else correlated.effective / log.n_judges
+        posterior = softmax(points[items] * min(worth, 1.0), axis=1)
+    truth = log.gold[items]
+    known = (truth >= 0) & (truth < len(answers.names))
+    posterior[known] = np.eye(len(answers.names))[truth[known]]
+    summary = (result.method, result.settings, votes, posterior, result.steps, result.learned)
+    return Result.of(summarise(*summary))
 
 
-def rank(
-    log: Any,
-    *,
-    weights: Weights = "learned",
-    seed: int = 0,
-    control_length: bool = False,
-    **reading: Any,
-) -> Ranking:
+def _twins(log: JudgeLog, answers: Answers) -> list[int]:
+    """Return for each judge the first one that gave the same answer to every item."""
+    rows = np.searchsorted(answers.judge, np.arange(log.n_judges + 1))
+    first: dict[bytes, int] = {}
+    twins = []
+    for j in range(log.n_judges):
+        mine = slice(rows[j], rows[j + 1])
+        values = answers.score if log.is_ordered else answers.answer
+        key = answers.item[mine].tobytes() + values[mine].tobytes()
+        is_long = rows[j + 1] - rows[j] >= MIN_GOLD
+        twins.append(first.setdefault(key, j) if is_long else j)
+    return twins
+
+
+def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: Any) -> Ranking:
     """Rank the systems that judges compared, by a Bradley-Terry model with ties.
 
-    Every judge has a position effect, a tie rate and a discrimination: how much its verdicts depend
-    on the systems. Judges with a higher discrimination count more, and judges that err alike count
-    less. Intervals are from a bootstrap over items.
+    Every judge has a position effect, if the log has pairs of systems in both orders, a tie rate
+    and a discrimination: how much its verdicts depend on the systems. Judges with a higher
+    discrimination count more, and judges that err alike count less. Intervals are from a bootstrap
+    over items.
 
     Args:
         log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two
             systems: what `finegold.judges.read` takes or returns.
         weights ({"learned", "equal"}): Whether judges are weighted by what was learned about them.
         seed: The seed of the bootstrap.
-        control_length: Whether strengths leave aside what the lengths of the answers explain, if
-            the log has the answers.
         **reading: How to read the log: keywords of `finegold.judges.read`.
 
     Returns:
@@ -582,7 +831,53 @@ def rank(
     """
     judged = read(log, **reading)
     if weights == "equal":
-        return rank_systems(
-            judged, np.ones(judged.n_judges), weights, seed=seed, control_length=control_length
-        )
-    return assess(judged).rank(weights=weights, seed=seed, control_length=control_length)
+        return rank_systems(judged, np.ones(judged.n_judges), weights, seed=seed)
+    return assess(judged).rank(weights=weights, seed=seed)
+
+
+def fit(
+    log: Any,
+    *,
+    gold: Any = None,
+    judges: Iterable[str] | None = None,
+    ask_below: float = ASK_BELOW,
+    **reading: Any,
+) -> JudgePanel:
+    """Fit a panel of judges to known truths, to decide about new items in microseconds.
+
+    Args:
+        log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
+        gold (str, path, data frame or mapping): Known truths, as in `finegold.judges.read`.
+        judges: The members. The default is all judges; `JudgeReport.best_panel` chooses some.
+        ask_below: Below this probability a person should be asked.
+        **reading: How to read the log: keywords of `finegold.judges.read`.
+
+    Returns:
+        The panel.
+
+    Raises:
+        InputError: If there are fewer than 10 known truths.
+
+    Examples:
+        >>> import finegold
+        >>> said = ["pass", "fail"] * 10
+        >>> calls = {"item": list(range(20)), "judge": ["gpt"] * 20, "verdict": said, "human_label": said}
+        >>> finegold.judges.fit(calls).decide({"gpt": "pass"}).label
+        'pass'
+    """
+    return assess(log, gold=gold, **reading).fit(judges, ask_below=ask_below)
+
+
+def load(path: str | Path) -> JudgePanel:
+    """Read a panel that `JudgePanel.save` wrote.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The panel.
+
+    Raises:
+        InputError: If the file does not hold a panel.
+    """
+    return load_panel(path)

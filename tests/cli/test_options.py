@@ -174,7 +174,7 @@ def test_an_error_ends_with_what_its_command_can_do(
 
     votes = write(tmp_path / "v.csv", CSV)
     monkeypatch.setattr("finegold.io.read.read_with", refuse)
-    monkeypatch.setattr("finegold.judges.assess", refuse)
+    monkeypatch.setattr("finegold.judges.read_each", refuse)
     message = refusal_of(*words.format(v=votes).split())
     assert message.startswith("error: v.csv: that is not it; use ")
     assert message.endswith(ending.format(v=votes))

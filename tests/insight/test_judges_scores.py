@@ -5,14 +5,13 @@ import doctest
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binomtest
 
 import finegold
 from finegold import judges
 from finegold.errors import InputError
-from finegold.insight.judges.answers import MISSING, UNDECIDED, mean_of, merge, prediction_powered
-from finegold.insight.judges.scores import MIN_GOLD, share_of
-from finegold.io.judge_logs import only_judges
+from finegold.insight.judges.answers import MIN_GOLD, mean_of, merge, share_of
+from finegold.io.judge_logs import UNDECIDED, only_judges
+from finegold.votes.encoding import MISSING
 from tests.support.judge_log import simulate_log
 
 
@@ -91,19 +90,17 @@ def test_an_undecided_answer_counts_half_and_a_tie_is_a_class_only_if_a_truth_is
 def test_a_failed_call_is_not_right_and_not_an_answer():
     found = merge(assess(log_of(["A/ERROR", "ERROR"]), {0: "A", 1: "A"}).log)
     assert (found.credit[0], found.strict.tolist(), found.pair.tolist()) == (1, [0, 0], [1, 0])
-    assert np.isnan(found.credit[1])
+    # a call that failed is not right
+    assert found.credit[1] == 0
 
 
 @pytest.mark.parametrize(
-    ("said", "bias", "follows", "n"),
-    [(["A/A"] * 6 + ["A/B"] * 10, 6 / 16, 6, 6), (["A/A"] * 7 + ["B/B"] * 3, 0.4, 7, 10)],
-    ids=["what remains over both orders", "the sign test is the exact binomial one"],
+    ("said", "bias"), [(["A/A"] * 6 + ["A/B"] * 10, 6 / 16), (["A/A"] * 7 + ["B/B"] * 3, 0.4)]
 )
-def test_position_bias(said, bias, follows, n):
+def test_position_bias(said, bias):
     found = assess(log_of(said)).scores[0]
     assert found.position_bias.value == pytest.approx(bias)
     assert found.position_bias.low < bias < found.position_bias.high
-    assert found.position_p == pytest.approx(binomtest(follows, n).pvalue)
 
 
 def test_consistency_over_swaps_and_repeats():
@@ -129,23 +126,6 @@ def test_intervals_hold_shares_and_means_of_half_credits():
     assert np.isnan(mean_of(np.array([np.nan])).value)
 
 
-def test_gold_corrects_what_the_posterior_expects():
-    rng = np.random.default_rng(0)
-    inside, errors = [], []
-    for _ in range(300):
-        right = rng.random(1000) < 0.7
-        expected = np.clip(
-            0.45 + 0.2 * right + rng.normal(0, 0.1, 1000), 0, 1
-        )  # biased, but informative
-        known = np.where(np.arange(1000) < 100, right, np.nan)
-        found = prediction_powered(expected, known)
-        inside.append(found.low <= 0.7 <= found.high)
-        errors.append(found.value - 0.7)
-    assert abs(np.mean(errors)) < 0.01
-    assert 0.92 < np.mean(inside) < 0.98
-    assert np.std(errors) < 0.8 * np.sqrt(0.21 / 100)  # more precise than the gold alone
-
-
 def test_figures_of_a_simulated_log_are_recovered(drawn, report):
     judges = (drawn.judges[name] for name in ("judge", "position_bias", "failure_rate"))
     truth = {judge: figures for judge, *figures in zip(*judges, strict=True)}
@@ -154,15 +134,13 @@ def test_figures_of_a_simulated_log_are_recovered(drawn, report):
         assert one.position_bias.low - 0.01 < bias < one.position_bias.high + 0.01
         assert one.failed.low - 0.005 < failures < one.failed.high + 0.005
         assert one.n_gold == 200 or one.n_gold == 199
-    partners = {one.judge: set(one.partners) for one in report.scores}
-    assert partners["acme-mini"] == {"acme-large", "acme-small"}
-    assert partners["borealis-chat"] == {"borealis-instruct"}
-    assert partners["delta-turbo"] == set()
+    groups = [set(group["judges"]) for group in report.groups()]
+    assert {"acme-large", "acme-mini", "acme-small"} in groups
+    assert {"borealis-chat", "borealis-instruct"} in groups
     assert sum(sum(one.failures.values()) for one in report.scores) == report.log.n_failed
     worst = report.scores[-1]  # which follows the position
     assert worst.judge == report.table()["judge"][-1] == "judge-8"
     assert worst.undecided.value > 0.4
-    assert worst.position_p < 1e-20
     one = next(one for one in report.scores if one.judge == "acme-large")
     price = drawn.judges["cost"][drawn.judges["judge"].index("acme-large")]
     assert one.cost == pytest.approx(
@@ -174,9 +152,11 @@ def test_figures_of_a_simulated_log_are_recovered(drawn, report):
 
 def test_without_gold_there_is_no_accuracy_and_one_sentence_says_what_would_settle_it(simulated):
     found = assess(simulated)
-    assert all(one["accuracy"] is None and one["kappa"] is None for one in found.judges())
-    assert "check 50 random items" in found.notes[0]
-    ranks = {one["judge"]: one["ranks"] for one in found.judges()}
+    assert all(
+        one["accuracy"] is None and one["kappa"] is None for one in found.to_dict()["judges"]
+    )
+    assert any("check 50 random items" in note for note in found.notes)
+    ranks = {one["judge"]: one["ranks"] for one in found.to_dict()["judges"]}
     assert ranks["judge-8"][0] > 1  # agreement and consistency both put it below another
     with pytest.raises(InputError, match="need 10 known truths or more, and the log has 0"):
         found.panels()
@@ -274,20 +254,6 @@ def test_the_frontier_is_the_best_for_the_money(report):
         report.panels({"nobody": 1.0})
 
 
-def test_a_cascade_asks_the_dear_judge_only_where_cheap_ones_disagree(report):
-    found = report.cascade(
-        {one.judge: 100.0 if one.judge == "acme-mini" else 1.0 for one in report.scores}
-    )
-    assert found.then == "acme-mini"
-    assert found.cost == pytest.approx(2 + 100 * found.asked)
-    assert 0 < found.asked < 1
-    assert "where they disagree" in str(found)
-    assert isinstance(
-        found.accuracy, float
-    )  # without an interval, which did not hold on a real panel
-    assert report.cascade({one.judge: 1.0 for one in report.scores}) is None
-
-
 def test_panels_of_many_judges_are_searched_not_listed():
     drawn = simulate_log(14, 3, 300, seed=1)
     found = assess(pl.DataFrame(drawn.columns), pl.DataFrame(drawn.truth)).panels()
@@ -321,10 +287,10 @@ def test_the_best_of_many_panels_is_not_better_than_luck():
     seeming, shown = [], []
     for seed in range(1, 6):
         assessed = assess(panel_of(40, dict.fromkeys("abcdefghij", 0.5), seed=seed))
-        best, steps = assessed.panels()[-1], assessed.cascade({"a": 9.0})
+        best = assessed.panels()[-1]
         members = np.isin(assessed.log.judge_names, best.judges)
         seeming.append(assessed._members.credit(members[None]).mean())
-        shown += [best.accuracy.value, steps.accuracy]
+        shown.append(best.accuracy.value)
     assert np.mean(seeming) > 0.63
     assert abs(np.mean(shown) - 0.5) < 0.06
 
@@ -346,48 +312,13 @@ def test_labels_of_the_best_panel_for_the_money():
     }  # each answers half of the items
 
 
-def test_drift_is_the_accuracy_or_agreement_of_later_calls_minus_that_of_earlier_ones():
-    days = [f"2026-01-{1 + day // 20:02d}T00:00:00" for day in range(400)]
-    judges = {"same": 0.8, "worse": lambda i: np.where(i < 200, 0.95, 0.6), "other": 0.8}
-    frame = panel_of(400, judges, created_at=days)
-    for each in (frame, frame.drop("gold")):
-        drift = {one.judge: one.drift for one in assess(each).scores}
-        assert drift["worse"].high < 0
-        assert drift["same"].low < 0 < drift["same"].high
-    credit = assess(frame).scores
-    assert next(one.drift.value for one in credit if one.judge == "worse") == pytest.approx(
-        -0.35, abs=0.1
-    )
-    assert all(np.isnan(one.drift.value) for one in assess(frame.drop("created_at")).scores)
-
-
-def test_a_bias_for_length_is_the_difference_of_accuracies_where_the_longer_and_the_shorter_answer_is_right():
-    lengths = np.random.default_rng(5).integers(1, 50, (400, 2))
-    texts = {f"response_{side}": ["x" * n for n in lengths[:, k]] for k, side in enumerate("ab")}
-    frame = panel_of(400, {"fair": 0.7, "long": 0.7, "always": 0.5}, **texts)
-    longer = np.where(lengths[:, 0] > lengths[:, 1], "A", "B")
-    is_longer = longer == frame["gold"].to_numpy()[:400]
-    follows = frame.with_columns(longer=pl.Series(np.tile(longer, 3)))
-    said = pl.when(
-        (pl.col("judge") == "always") | ((pl.col("judge") == "long") & (pl.col("item") % 2 == 0))
-    )
-    found = assess(follows.with_columns(verdict=said.then("longer").otherwise("verdict")))
-    bias = {one.judge: one.length_bias for one in found.scores}
-    assert bias["always"].value == 1
-    assert bias["fair"].low < 0 < bias["fair"].high
-    assert 0.3 < bias["long"].low < bias["long"].value < 0.7
-    skewed = assess(frame.filter(pl.Series(np.tile(is_longer | (np.arange(400) % 5 == 0), 3))))
-    assert {one.judge: one.length_bias.low < 0 for one in skewed.scores}[
-        "fair"
-    ]  # although the longer is mostly right
-
-
 def test_win_rates_by_people_are_those_of_the_truths_made_more_precise(truths, simulated):
-    few = assess(simulated, {item: truths[item] for item in range(0, 800, 4)}).rank()
+    some = np.random.default_rng(1).choice(800, 200, replace=False).tolist()
+    few = assess(simulated, {item: truths[item] for item in some}).rank()
     known = {one.system: one.people.value for one in assess(simulated, truths).rank().standings}
     for one in few.standings:
         assert one.people.low - 0.02 < known[one.system] < one.people.high + 0.02
-        assert one.win_rate.low < one.win_rate.value < one.win_rate.high
+        assert one.expected_win_rate.low < one.expected_win_rate.value < one.expected_win_rate.high
     assert np.isnan(finegold.judges.rank(simulated).standings[0].people.value)
 
 

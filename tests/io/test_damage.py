@@ -32,7 +32,7 @@ from tests.support.exports_made import (
     lines,
     zipped,
 )
-from tests.support.exports_sheets import MT_BENCH, SAGEMAKER, SHEETS
+from tests.support.exports_sheets import SAGEMAKER, SHEETS
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import LONG, ods, replace_in, xlsx
 
@@ -208,7 +208,6 @@ RECORDS: dict[str, Any] = {
     "argilla": ARGILLA,
     "inspect": INSPECT,
     "sagemaker": SAGEMAKER,
-    "mt-bench": MT_BENCH,
     "doccano": DOCCANO["ann.jsonl"],
 }
 

@@ -71,19 +71,6 @@ RECORDS: dict[str, tuple[str, Callable[[Said], Any]]] = {
         "text": "x", "accept": [one.label] if one.label else [], "answer": "ignore" if one.is_out else "accept",
         "_input_hash": one.task, "_annotator_id": one.annotator, "_view_id": "choice",
     }),
-    "mt-bench": ("v.jsonl", lambda one: {
-        "question_id": one.task, "model": "m", "judge": [one.annotator, "p"], "score": _score(one, 1, 2, -1),
-    }),
-    "alpaca-eval": ("v.json", lambda one: {
-        "instruction": one.task, "output_1": "x", "output_2": "y", "generator_1": "b", "generator_2": "a",
-        "annotator": one.annotator, "preference": _score(one, 1, 2, None),
-    }),
-    "judgebench": ("v.jsonl", lambda one: {
-        "pair_id": one.task, "judge_name": one.annotator, "judgments": [{"decision": _verdict(one)}],
-    }),
-    "arena": ("v.jsonl", lambda one: {
-        "uid": one.task, "model": "m", "judge": one.annotator, "games": [{"score": _verdict(one)}],
-    }),
 }  # fmt: skip
 
 # A row for each vote: the names of the columns, and the row
@@ -104,10 +91,6 @@ ROWS: dict[str, tuple[str, str, Callable[[Said, int], list[str]]]] = {
     "zooniverse": (
         "v.csv", "user_name,annotations,subject_ids",
         lambda one, n: [one.annotator, _quoted([{"task": "T0", "value": one.label or None}]), one.task],
-    ),
-    "arena battles": (
-        "v.csv", "id,model_a,model_b,winner,judge",
-        lambda one, n: [one.task, "x", "y", _score(one, "model_a", "tie", "") or "error" * one.is_out, one.annotator],
     ),
 }  # fmt: skip
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from tests.support.exports_made import lines
-
 MTURK = """HITId,HITTypeId,AssignmentId,WorkerId,AssignmentStatus,Input.url,Answer.category.label,Approve,Reject
 H1,T,A1,ann,Approved,u1,cat,,
 H1,T,A2,bob,Approved,u1,dog,,
@@ -78,8 +76,4 @@ SHEETS: dict[str, tuple[str, str]] = {
     "qualtrics": ("survey.csv", QUALTRICS),
     "sagemaker": ("2018-11-26.json", json.dumps(SAGEMAKER)),
     "zooniverse": ("cats-classifications.csv", ZOONIVERSE),
-    "alpaca-eval": ("annotations.json", json.dumps(ALPACA_EVAL)),
-    "judgebench": ("judges.jsonl", lines(JUDGE_BENCH)),
-    "arena": ("llama.jsonl", lines(ARENA_HARD)),
-    "mt-bench": ("gpt-4_pair.jsonl", lines(MT_BENCH)),
 }

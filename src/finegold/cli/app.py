@@ -26,6 +26,7 @@ PANELS = {
         "coverage": "evaluate",
         "next-votes": "trust",
         "judges": "judges",
+        "rate": "judges",
         "rank": "judges",
         "spans": "spans",
     },

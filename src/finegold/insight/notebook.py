@@ -97,8 +97,8 @@ def ranking_html(ranking: Ranking) -> str:
             cell_html(
                 f"{row.strength.value:+.2f} ({row.strength.low:+.2f} to {row.strength.high:+.2f})"
             ),
-            meter_html(row.win_rate.value),
-            cell_html(percent(row.win_rate.value)),
+            meter_html(row.expected_win_rate.value),
+            cell_html(percent(row.expected_win_rate.value)),
         ]
         for row in ranking.standings[:ROWS_SHOWN]
     ]

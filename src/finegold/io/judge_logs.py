@@ -1,43 +1,55 @@
-"""Raw logs of LLM judges -> `JudgeLog`: verdicts in any usual form, the swap undone, failed calls
-recognised.
+"""Logs of LLM judges -> `JudgeLog`: verdicts in any usual form, the swap undone, failed calls
+recognised, and said what was read.
 
-A log becomes a table of calls with a column per role (`ROLES`): that of a plain table by the names
-of its columns, that of MT-bench, JudgeBench and Arena-Hard by `exports/judges.py`. `pairwise_log`
-and `pointwise_log` make a `JudgeLog` of such a table, and everything else, the votes of `aggregate`
-included, is derived from the `JudgeLog`.
+The way is records -> calls -> `JudgeLog` -> votes. Records are rows of any table; those of tools
+become calls in `exports/judges.py`. `choose_columns` says which column is what, by its name and by
+what it holds; `tell_apart` finds the columns that tell several rows of a judge and an item apart, or
+refuses. `judge_logs` makes a `JudgeLog` of each criterion, `as_votes` the votes of all commands.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path, PurePath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.columns import Role, bare_name, named_column
-from finegold.io.exports import find_export
-from finegold.io.exports.judges import load_calls, majority_of_people, read_nested, read_qrels
-from finegold.io.read import read
+from finegold.io.columns import Role, bare_name, candidates, named_column, words_in
+from finegold.io.exports.judges import (
+    by_judge,
+    calls_in,
+    is_tool_file,
+    majority_of_people,
+    read_calls,
+    tool_of,
+)
 from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Table, open_sources, open_table
-from finegold.io.truth import read_truth
 from finegold.io.verdicts import (
     FAILURES,
     NO_ERROR,
+    NO_SCORES,
     LogReading,
     Meaning,
     class_of,
+    fold,
     is_clearly_pairwise,
+    meaning_of,
     number_of,
+    sounds_like_failure,
 )
-from finegold.votes.encoding import MISSING, Codes, Names, as_text, encode_ids, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, as_text, encode_ids, text_of, to_list
+from finegold.votes.hygiene import Finding
+from finegold.votes.labels import is_missing
 
 Kind = Literal["pairwise", "pointwise"]
 Floats = NDArray[np.float64]
@@ -45,8 +57,50 @@ SmallCodes = NDArray[np.int8]
 # which side of the item was shown first; -1 if that is not known
 A_FIRST, B_FIRST = 0, 1
 TIE = "tie"
-# the code of a tie in a pairwise log
-TIED = 2
+# the code of a tie in a pairwise log, and of an answer whose calls contradict each other
+TIED, UNDECIDED = 2, -2
+# classes that are counted; scores with more values have means only
+MOST_CLASSES = 20
+
+
+class RoleReading(NamedTuple):
+    """What a role was read from: columns, and what they hold in a few words."""
+
+    columns: tuple[str, ...]
+    about: str = ""
+
+    def __str__(self) -> str:
+        return " + ".join(self.columns) + (f" ({self.about})" if self.about else "")
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """How a log was read: the column of each role, and the columns that are not used."""
+
+    roles: dict[str, RoleReading]
+    unused: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"{role} = {read}" for role, read in self.roles.items()]
+        parts += [f"not used: {', '.join(self.unused)}"] if self.unused else []
+        return " · ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as plain values, with the whole as one line of text."""
+        roles = {
+            role: {"columns": list(read.columns), "about": read.about}
+            for role, read in self.roles.items()
+        }
+        return {"line": str(self), "roles": roles, "unused": list(self.unused)}
+
+
+class People(NamedTuple):
+    """What people said of the items, one vote each."""
+
+    item: Codes
+    person: Codes
+    answer: Codes
+    names: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +128,13 @@ class JudgeLog:
             the second class, as positions in `system_names`; empty like it.
         is_ordered: Whether classes are numbers in ascending order.
         notes: What a user should know about how the log was read.
-        time (ndarray of datetime64 of shape (n_verdicts,), optional): When each call was made; NaT
-            where that is not known. None if the log has no times.
         unread (dict): Verdicts that could not be read -> how often each occurs, the most frequent
             first.
-        length_a, length_b (ndarray of float of shape (n_items,), optional): The number of
-            characters of the answers behind the first and the second class. None if the log has no
-            answers.
+        reading (Interpretation): Which column is what.
+        criterion: What is judged, if the log has several criteria.
+        people (People, optional): The votes of people, where several voted.
+        about (polars.DataFrame): What else the log says of each item, such as its texts: one row
+            per item.
     """
 
     kind: Kind
@@ -99,10 +153,11 @@ class JudgeLog:
     system_b: Codes = field(default_factory=lambda: np.empty(0, np.int32))
     is_ordered: bool = False
     notes: list[str] = field(default_factory=list)
-    time: NDArray[np.datetime64] | None = None
-    length_a: Floats | None = None
-    length_b: Floats | None = None
     unread: dict[str, int] = field(default_factory=dict)
+    reading: Interpretation = field(default_factory=lambda: Interpretation({}))
+    criterion: str = ""
+    people: People | None = None
+    about: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def n_verdicts(self) -> int:
@@ -123,6 +178,11 @@ class JudgeLog:
     def n_failed(self) -> int:
         """The number of calls that failed."""
         return int((self.answer == MISSING).sum())
+
+    @property
+    def scores(self) -> Floats:
+        """The scores that the classes of an ordered log are."""
+        return np.array([float(name) for name in self.class_names])
 
     def __repr__(self) -> str:
         sizes = f"{self.n_verdicts:,} verdicts, {self.n_items:,} items, {self.n_judges:,} judges"
@@ -147,9 +207,8 @@ class JudgeLog:
 
         Returns:
             polars.DataFrame: The columns item, judge, verdict (null if the call failed), failure
-                (null if it did not), shown_first (the class that was shown first), gold, cost, time
-                and, if the log names them, system_a, system_b, length_a and length_b. What is not
-                known is null.
+                (null if it did not), shown_first (the class that was shown first), gold, cost and,
+                if the log names them, system_a and system_b. What is not known is null.
         """
 
         def names(known: Sequence[Any], codes: Codes | SmallCodes) -> pl.Series:
@@ -168,407 +227,622 @@ class JudgeLog:
             "gold": names(self.class_names, self.gold[self.item]),
             "cost": pl.Series(self.cost).fill_nan(None),
         }
-        if self.time is not None:
-            columns["time"] = self.time
         if self.system_names:
             columns["system_a"] = names(self.system_names, self.system_a[self.item])
             columns["system_b"] = names(self.system_names, self.system_b[self.item])
-        if self.length_a is not None and self.length_b is not None:
-            columns["length_a"], columns["length_b"] = (
-                self.length_a[self.item],
-                self.length_b[self.item],
-            )
         return pl.DataFrame(columns)
 
 
-def only_judges(log: JudgeLog, judges: Sequence[str]) -> JudgeLog:
+def only_judges(log: JudgeLog, judges: Iterable[str]) -> JudgeLog:
     """Return the log with the calls of some judges, on the same items."""
     names = [name for name in log.judge_names if name in set(judges)]
     kept = np.isin(log.judge, [log.judge_names.index(name) for name in names])
-    of_calls = ("item", "judge", "answer", "first", "failure", "cost", "time")
-    parts = {name: values[kept] for name in of_calls if (values := getattr(log, name)) is not None}
     new = np.array(
         [names.index(name) if name in names else MISSING for name in log.judge_names], np.int32
     )
-    return replace(log, **parts | {"judge": new[parts["judge"]], "judge_names": names})
+    parts = {name: getattr(log, name)[kept] for name in OF_CALLS}
+    return replace(log, **parts | {"judge": new[log.judge[kept]], "judge_names": names})
+
+
+OF_CALLS = ("item", "judge", "answer", "first", "failure", "cost")
+
+
+class Merged(NamedTuple):
+    """The calls of each judge on each item as one answer (P pairs of judge and item in all)."""
+
+    # [P] in ascending order
+    judge: NDArray[np.int64]
+    # [P]
+    item: NDArray[np.int64]
+    # [3, P, K] how often each class was named with the first side first, the second, or not known
+    counts: Floats
+    # [P, K] the same, where every order counts 1 in all of its calls together
+    points: Floats
+    # [P] a class; UNDECIDED if the calls contradict each other, MISSING if all of them failed
+    answer: NDArray[np.int64]
+    # [P] the mean score, of an ordered log; NaN if every call failed
+    score: Floats
+    # [K] without ties if they are not a class
+    names: list[Any]
+
+
+def merge_calls(log: JudgeLog) -> Merged:
+    """Merge the calls of each judge on each item.
+
+    An answer is the class that most of the calls name, when both orders count alike; of scores it
+    is the class next to their mean. If the orders contradict each other, it is undecided. Ties are
+    a class only if there are truths that are ties, or no truths at all and verdicts that are ties;
+    otherwise a tie decides nothing, and is undecided too.
+    """
+    used = log.answer != MISSING
+    if not used.any():
+        raise InputError("every call of the log failed, so there is no verdict to judge by")
+    is_pairwise, K = log.kind == "pairwise", len(log.class_names)
+    pairs, row = np.unique(log.judge.astype(np.int64) * log.n_items + log.item, return_inverse=True)
+    judge, item = pairs // log.n_items, pairs % log.n_items
+    score, P = np.full(len(pairs), np.nan), len(pairs)
+    if log.is_ordered:
+        n = np.bincount(row[used], minlength=P)
+        sums = np.bincount(row[used], log.scores[log.answer[used]], minlength=P)
+        score[n > 0] = sums[n > 0] / n[n > 0]
+        nearest = np.abs(np.nan_to_num(score)[:, None] - log.scores).argmin(axis=1)
+        answer = np.where(n > 0, nearest, MISSING)
+        counts = np.zeros((1, P, K if K <= MOST_CLASSES else 0))
+        if K <= MOST_CLASSES:
+            np.add.at(counts[0], (row[used], log.answer[used]), 1.0)
+        points = counts[0] / np.maximum(counts[0].sum(axis=1, keepdims=True), 1)
+        return Merged(judge, item, counts, points, answer, score, list(log.class_names))
+    counts = np.zeros((3, P, K))
+    np.add.at(counts, (log.first[used], row[used], log.answer[used]), 1.0)
+    points = (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)).sum(axis=0)
+    is_top = (points >= points.max(axis=1, keepdims=True) - 1e-9) & (points > 0)
+    n_top = is_top.sum(axis=1)
+    answer = np.where(n_top == 1, points.argmax(axis=1), np.where(n_top > 1, UNDECIDED, MISSING))
+    has_ties = not is_pairwise or bool((log.gold == TIED).any())
+    if not has_ties and (log.gold == MISSING).all():
+        has_ties = bool((log.answer == TIED).any())
+    if not has_ties:
+        answer[answer == TIED] = UNDECIDED
+    names = list(log.class_names if has_ties else log.class_names[:TIED])
+    return Merged(judge, item, counts, points[:, : len(names)], answer, score, names)
+
+
+def as_votes(log: JudgeLog) -> tuple[pl.DataFrame, Finding]:
+    """Return one vote per judge and item as a long table of task, annotator, label and gold, and
+    how the log was read. The label is null where a judge has no answer.
+    """
+    merged = merge_calls(log)
+    names, gold = [*map(str, merged.names)], log.gold[merged.item]
+    label = [names[code] if code >= 0 else None for code in merged.answer.tolist()]
+    truth = [str(log.class_names[code]) if code >= 0 else None for code in gold.tolist()]
+    columns = {
+        "task": [str(log.item_names[i]) for i in merged.item.tolist()],
+        "annotator": [log.judge_names[j] for j in merged.judge.tolist()],
+        "label": label,
+        "gold": truth,
+    }
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    lost = {
+        "call{} failed": log.n_failed,
+        "answer{} contradicting each other after the swap": (merged.answer == UNDECIDED).sum(),
+    }
+    words = [f"{n:,} " + text.format("" if n == 1 else "s") for text, n in lost.items() if n]
+    said = f"read as a log of LLM judges: {log.reading}"
+    said += f"; not votes: {', '.join(words)}" if words else ""
+    return frame, Finding("judges", said)
 
 
 # Which column is what.
 
-ROLES = {
-    "item": (
-        "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid"
-        " instanceid uid qid traceid battleid conversationid customid pair idx instruction question"
-        " prompt sample instance input unit unitid id index"
-    ),
-    "judge": (
-        "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader"
-        " gradermodel annotator annotatorid annotatorindex rater raterid scorer reviewer critic"
-        " judgellm llm"
-    ),
-    "verdict": (
-        "verdict decision winner preference preferred choice vote judgment judgement outcome result"
-        " rawverdict rawjudgment prediction predictedlabel answer response output completion rating"
-        " score grade stringvalue value"
-    ),
-    "order": (
-        "order position presentation presentationorder answerorder swapped isswapped swap flipped"
-        " isflipped reversed shownfirst firstshown afirst isafirst game"
-    ),
-    "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
-    "cost": "cost costusd price usd totalcost callcost",
-    "error": "error errors errormessage exception failure failed status callstatus",
-    "gold": (
-        "gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference"
-        " humanscore truelabel human label reference referencelabel"
-    ),
-    "turn": "turn",
-    "time": "time timestamp tstamp createdat judgedat datetime date",
-}
-# of other names of columns
-VERDICT_ENDS = ("verdict", "winner", "decision", "preference", "judgment", "result")
+
+def _role(name: str, *tiers: str, option: str = "") -> Role:
+    words, *others = (frozenset(tier.split()) for tier in tiers)
+    return Role(name, option or name.replace("_", "-"), words, tuple(others))
+
+
+ITEM = _role(
+    "item",
+    "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid"
+    " instanceid uid qid traceid battleid conversationid customid docid recordid caseid testid"
+    " queryid",
+    "pair idx instruction question prompt sample instance input unit unitid query case test hit"
+    " image imageid",
+    "id index runid responseid",
+    "response answer output completion text summary document",
+)
+JUDGE = _role(
+    "judge",
+    "judge judgemodel judgename judgeid judgellm evaluator evaluatormodel evaluatorname"
+    " evaluatorid grader gradermodel gradername graderid llmjudge",
+    "annotator annotatorid annotatorindex annotatorname rater raterid scorer reviewer critic llm",
+)
+VERDICT = _role(
+    "verdict",
+    "verdict judgeverdict llmverdict decision winner preference preferred choice vote judgment"
+    " judgement rawverdict rawjudgment judgelabel llmlabel judgescore llmscore predictedlabel"
+    " modelverdict judgerating judgeoutput judgedecision",
+    "passed pass iscorrect correct success score rating grade",
+    "outcome result prediction predicted label stringvalue value",
+    "answer response output completion",
+)
+ORDER = _role(
+    "order",
+    "order promptorder answerorder position presentation presentationorder swapped isswapped swap"
+    " flipped isflipped reversed isreversed shownfirst firstshown afirst isafirst game aborder",
+)
+ORDER_ENDS = ("order", "swapped", "flipped", "reversed", "shownfirst", "swap")
+CRITERION = _role(
+    "criterion",
+    "criterion criteria criterionname metric metricname dimension aspect rubric rubricname"
+    " attribute facet evaluationcriterion qualitydimension",
+)
+REPEAT = _role(
+    "repeat", "repeat repeatid repetition run runid trial attempt replicate epoch iteration"
+)
+COST = _role("cost", "cost costusd price usd totalcost callcost")
+ERROR = _role("error", "error errors errormessage exception failure failed status callstatus")
+GOLD = _role(
+    "gold",
+    "gold goldlabel goldverdict goldscore truth groundtruth groundtruthlabel humanlabel"
+    " humanverdict humanwinner humanpreference humanscore humanrating humangrade humanvote"
+    " humanjudgment humanjudgement truelabel expertlabel expertscore goldstandard",
+    "human expert label",
+    "reference referencelabel expected expectedlabel target targetlabel",
+)
+GOLD_STARTS = ("human", "gold", "truth", "groundtruth", "expert")
+SYSTEM_A, SYSTEM_B = _role("system_a", ""), _role("system_b", "")
+NAMED = (ITEM, JUDGE, VERDICT, ORDER, CRITERION, REPEAT, COST, ERROR, GOLD, SYSTEM_A, SYSTEM_B)
+MODEL = frozenset({"model", "modelname", "modelid"})
+# further parts of a judge, and of an item
+OF_JUDGE = words_in(
+    "prompt promptname promptversion prompttemplate promptstyle promptid judgeprompt template"
+    " templateid version variant temperature strategy style config setting persona method technique"
+    " judgeversion mode"
+)
+OF_ITEM = words_in(
+    "model modelname modelid system systemid systemname generator candidate provider application"
+    " turn pair pairid responseid answerid outputid language subset split dataset response answer"
+    " output completion topic document passage summary"
+)
+# never tell calls apart: they differ from call to call by themselves
+BY_CALL = re.compile(
+    r"reason|rational|explan|comment|latency|token|duration|time|date|raw|log|confidence|prob"
+    r"|feedback|justif|thought|cot|text|score|uuid|requestid|cost"
+)
+SYSTEM_WORDS = words_in(
+    "model system generator assistant candidate player contestant llm bot engine agent policy"
+    " checkpoint"
+)
+TEXT_WORDS = words_in("response answer output completion text")
+SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"))
+OPPONENTS = ("baseline", "baselinemodel", "reference", "referencemodel", "opponent")
+# nothing is known about positions; AlpacaEval undoes the order
+UNPLACED = ("generator1", "generator2")
+PERSON = re.compile(
+    r"(?:human|annotator|expert|person|rater|worker|crowd|labell?er)s?(?:label|vote|score)?\d+$"
+)
+# columns that the names of files and folders make
+FILE, FOLDER, FILE_ORDER = "the file's name", "the folder's name", "the order in the file's name"
 # how the name of a file of truths begins
 TRUTHS = ("human", "gold", "truth", "label", "reference")
-WORDS_FOR_SYSTEMS = ["model", "system", "generator", "assistant", "candidate", "player"]
-# The two systems that are compared. The first column is the answer that was shown first, unless an
-# order is given.
-SYSTEMS = [(f"{name}a", f"{name}b") for name in [*WORDS_FOR_SYSTEMS, "contestant"]]
-SYSTEMS += [(f"{name}1", f"{name}2") for name in WORDS_FOR_SYSTEMS]
-SYSTEMS += [("modelleft", "modelright"), ("firstmodel", "secondmodel")]
-OF_OPPONENTS = ["baseline", "baselinemodel", "reference", "referencemodel", "opponent"]
-OPPONENTS = [
-    (name, other)
-    for name in ["model", "system", "candidate", "generator"]
-    for other in OF_OPPONENTS
-]
-# nothing is known about positions; AlpacaEval undoes the order
-UNPLACED = (*OPPONENTS, ("generator1", "generator2"))
-# The texts of the two answers, of which the log keeps the lengths.
-TEXTS_OF_ANSWERS = ["response", "answer", "output", "completion", "text"]
-ANSWERS = [(f"{name}{a}", f"{name}{b}") for name in TEXTS_OF_ANSWERS for a, b in ("ab", "12")]
-# the system of a pointwise verdict
-EVALUATED = ("model", "system", "modelid", "modelname", "generator", "candidate")
-
-
-def choose_columns(
-    columns: Sequence[Any], reading: LogReading, *, source: str, by_file: bool
-) -> dict[str, str]:
-    """Return the column of every role that the log has: the one that the user names, or the first
-    with a usual name.
-    """
-    named = {
-        role: named_column(columns, name, Role(role, role.replace("_", "-"), frozenset()))
-        for role in (*ROLES, "system_a", "system_b")
-        if (name := getattr(reading, role, None)) is not None
-    }
-    free = {bare_name(column): column for column in columns if column not in named.values()}
-
-    def first_free(names: Sequence[str], taken: Sequence[Any] = ()) -> Any:
-        return next(
-            (free[name] for name in names if name in free and free[name] not in taken), None
-        )
-
-    roles: dict[str, Any] = {
-        role: first_free(names.split()) for role, names in ROLES.items()
-    } | named
-    if roles["verdict"] is None:
-        roles["verdict"] = next((free[name] for name in free if name.endswith(VERDICT_ENDS)), None)
-    # unless it turns out to be a truth, see `read_judge_log`
-    if roles["verdict"] is None and "label" in free:
-        roles |= {"verdict": free["label"]} | (
-            {"gold": None} if roles["gold"] == free["label"] else {}
-        )
-    # scores of Langfuse and feedback of LangSmith
-    if {"traceid", "runid"} & free.keys():
-        roles |= {"judge": roles["judge"] or first_free(("key", "name"))}
-        roles |= {"item": roles["repeat"], "repeat": None} if roles["item"] is None else {}
-    pairs_of = {
-        "system": SYSTEMS if roles["judge"] is None else SYSTEMS + OPPONENTS,
-        "text": ANSWERS,
-    }
-    for end, pairs in pairs_of.items():
-        if (names := next((pair for pair in pairs if free.keys() >= set(pair)), None)) is not None:
-            roles = {f"{end}_a": free[names[0]], f"{end}_b": free[names[1]]} | roles
-    if roles["judge"] is None and not by_file:
-        roles["judge"] = first_free(("model", "modelname", "modelid"), list(roles.values()))
-    if "system_a" not in roles:
-        roles["system"] = first_free(EVALUATED, list(roles.values()))
-    lost = [
-        role
-        for role in ("item", "judge", "verdict")
-        if roles[role] is None and not (by_file and role == "judge")
-    ]
-    if not lost:
-        return {role: column for role, column in roles.items() if column is not None}
-    if not columns:
-        raise InputError(
-            "there are no columns; expected a table with a header and one verdict per row", source
-        )
-    known = " ".join(ROLES.values()).split()
-    spare = [
-        str(column)
-        for column in columns
-        if column not in roles.values() and bare_name(column) not in known
-    ]
-    guess = spare[0] if len(lost) == 1 and len(spare) == 1 else Placeholder("COLUMN")
-    problem = f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among "
-    problem += ", ".join(f'"{column}"' for column in columns[:20])
-    text = "if that is the column" if len(lost) == 1 else "if those are the columns"
-    raise InputError(problem, source, [use(text=text, **dict.fromkeys(lost, guess))])
-
-
-# Reading.
-
-# verdicts that tell whether a log is pairwise
+# verdicts that are looked at to tell what they are
 LOOKED_AT = 2000
-MOST_CLASSES = 20
-UNREAD_SHOWN = 5
-# the columns of judges and orders that the names of files say
-FILE, FILE_ORDER = "finegold_file", "finegold_order"
-TEXTS = (
-    "item",
-    "judge",
-    "verdict",
-    "order",
-    "repeat",
-    "error",
-    "gold",
-    "system_a",
-    "system_b",
-    "system",
-    "turn",
-)
+# the most values of a column that tells calls apart, unless there are many rows
+FEW_VALUES, ROWS_PER_VALUE = 50, 20
+# share of readable verdicts that makes a column one of verdicts
+MOSTLY = 0.5
+# share of rows that may repeat another without being said to be different things
+FEW_REPEATS = 0.05
+
+Roles = dict[str, list[str]]
 
 
-def read_judge_log(log: Any, **given: Any) -> JudgeLog:
-    """Read a judge log; see `finegold.judges.read`. What is given are fields of `LogReading`."""
-    reading = LogReading(**given)
-    if isinstance(log, JudgeLog):
-        return log
-    paths = list(log) if isinstance(log, list | tuple) else [log]
-    if (
-        len(paths) == 1
-        and isinstance(paths[0], str | PathLike)
-        and (folder := Path(paths[0])).is_dir()
+def choose_columns(frame: pl.DataFrame, reading: LogReading, name: str) -> Roles:
+    """Return the columns of every role that the log has: those that the user names, or those with a
+    usual name whose values fit.
+    """
+    columns = [column for column in frame.columns if column not in (FILE, FILE_ORDER)]
+    columns = [column for column in columns if not column.startswith(FOLDER)]
+    roles: Roles = {}
+    for role in NAMED:
+        if (words := getattr(reading, role.name, None)) is not None:
+            parts = [words] if words in frame.columns else words.split(",")
+            roles[role.name] = [named_column(frame.columns, part.strip(), role) for part in parts]
+
+    def free() -> list[str]:
+        taken = {column for each in roles.values() for column in each}
+        return [column for column in columns if column not in taken]
+
+    for end, pair in _pairs(frame.select(free())).items():
+        roles |= {f"{end}_a": [pair[0]], f"{end}_b": [pair[1]]}
+    for role in (ORDER, CRITERION, REPEAT, COST, ERROR):
+        found = candidates(free(), role)
+        if role is ORDER and not found:
+            found = [each for each in free() if bare_name(each).endswith(ORDER_ENDS)]
+        if role.name not in roles and found:
+            roles[role.name] = found[:1]
+    if FILE_ORDER in frame.columns:
+        roles.setdefault("order", [FILE_ORDER])
+    if "people" not in roles:
+        people = [each for each in free() if PERSON.fullmatch(bare_name(each))]
+        roles |= {"people": people} if len(people) > 1 else {}
+    if "judge" not in roles and (found := candidates(free(), JUDGE)):
+        roles["judge"] = found[:1]
+    bare = {bare_name(each): each for each in free()}
+    # scores of Langfuse and feedback of LangSmith
+    if {"traceid", "runid"} & {bare_name(each) for each in columns} and "criterion" not in roles:
+        roles |= next(({"criterion": [bare[key]]} for key in ("key", "name") if key in bare), {})
+        if "repeat" in roles and "judge" not in roles and not candidates(free(), ITEM):
+            roles["item"] = roles.pop("repeat")
+    if "system_a" not in roles and "judge" in roles and (models := [*(MODEL & bare.keys())]):
+        others = [bare[each] for each in OPPONENTS if each in bare and _is_name(frame[bare[each]])]
+        roles |= {"system_a": [bare[models[0]]], "system_b": others[:1]} if others else {}
+    if "item" not in roles and (items := _items(frame, free(), roles.get("judge"))):
+        roles["item"] = items[:1]
+    if "verdict" not in roles:
+        _add_verdict(frame, free(), roles, name)
+    if "gold" not in roles and "people" not in roles:
+        found = candidates(free(), GOLD)
+        starts = [each for each in free() if bare_name(each).startswith(GOLD_STARTS)]
+        weak = {word for tier in GOLD.others for word in tier}
+        if starts and (not found or bare_name(found[0]) in weak):
+            found = starts
+        roles |= {"gold": found[:1]} if found else {}
+    if "judge" not in roles and "system_a" not in roles:
+        models = [each for each in free() if bare_name(each) in MODEL]
+        if models and not any(bare_name(each).startswith("judge") for each in columns):
+            is_evaluated = _varies(frame, roles, models[0])
+            roles |= {} if is_evaluated else {"judge": models[:1]}
+    return roles
+
+
+def _pairs(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return the two columns that name the systems, and the two with their answers."""
+    parts = {
+        tuple(re.findall(r"[a-z]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", each).casefold())): each
+        for each in frame.columns
+    }
+    found: dict[str, tuple[str, str]] = {}
+    for names, column in parts.items():
+        for one, other in SIDES:
+            for place in [place for place, part in enumerate(names) if part == one]:
+                rest = {*names[:place], *names[place + 1 :]}
+                partner = parts.get((*names[:place], other, *names[place + 1 :]))
+                if partner is None or not rest:
+                    continue
+                is_short = _is_name(frame[column]) and _is_name(frame[partner])
+                if rest & SYSTEM_WORDS and is_short:
+                    found.setdefault("system", (column, partner))
+                elif rest & TEXT_WORDS and not rest & SYSTEM_WORDS:
+                    found.setdefault("text", (column, partner))
+    return found
+
+
+def _is_name(column: pl.Series) -> bool:
+    """Return whether a column holds few names, and no texts."""
+    known = column.drop_nulls().head(LOOKED_AT)
+    few = known.n_unique() * 2 <= len(known) and known.n_unique() <= FEW_VALUES
+    return few or int(known.str.len_chars().sum()) <= 80 * len(known)
+
+
+def _items(frame: pl.DataFrame, columns: Sequence[str], judge: list[str] | None) -> list[str]:
+    """Return the columns that may name the items, the most likely first: numbers of rows are not
+    items where several judges share them.
+    """
+    found: list[str] = []
+    for words in (ITEM.words, *ITEM.others):
+        found += [each for each in columns if bare_name(each) in words]
+    is_shared = {each: frame[each].n_unique() < frame.height for each in found}
+    if judge is not None and frame[judge[0]].n_unique() > 1 and any(is_shared.values()):
+        found = [each for each in found if is_shared[each]]
+    return found
+
+
+def _varies(frame: pl.DataFrame, roles: Roles, column: str) -> bool:
+    """Return whether the truths of an item differ with this column, which then names what is
+    judged.
+    """
+    if not {"item", "gold"} <= roles.keys():
+        return False
+    gold = roles["gold"][0]
+    known = frame.filter(pl.col(gold).is_not_null())
+    groups = known.group_by(roles["item"]).agg(pl.n_unique(column, gold))
+    return bool(((groups[column] > 1) & (groups[gold] > 1)).any())
+
+
+def _add_verdict(frame: pl.DataFrame, columns: Sequence[str], roles: Roles, name: str) -> None:
+    """Add the column of verdicts: the first with a usual name that holds verdicts, and not what was
+    judged, which is the same for all judges of an item.
+    """
+    found = [
+        (each, tier)
+        for tier, words in enumerate((VERDICT.words, *VERDICT.others))
+        for each in columns
+        if bare_name(each) in words
+    ]
+    ends = ("verdict", "winner", "decision", "preference", "judgment", "result", "judgescore")
+    known = {each for each, _ in found}
+    found += [(each, 2) for each in columns if bare_name(each).endswith(ends) and each not in known]
+    by_judge = roles.get("judge") or [each for each in (FILE,) if each in frame.columns]
+    judged: list[str] = []
+    kept: list[str] = []
+    for each, tier in found:
+        if not _holds_verdicts(frame[each], tier):
+            continue
+        is_same = False
+        if by_judge and "item" in roles and tier > 1:
+            sizes = frame.group_by(roles["item"]).agg(
+                pl.n_unique(by_judge[0]), pl.col(each).n_unique().alias("finegold n")
+            )
+            several = sizes.filter(pl.col(by_judge[0]) > 1)
+            is_same = several.height > 0 and bool((several["finegold n"] == 1).all())
+        (judged if is_same else kept).append(each)
+    if kept:
+        roles["verdict"] = kept[:1]
+    elif judged:
+        what = "the truths" if bare_name(judged[0]) == "label" else "what was judged"
+        problem = f'found no column of verdicts; "{judged[0]}" seems to hold {what}'
+        problem += ", because it is the same for all judges of an item"
+        these = use(verdict=judged[0], text="if those are verdicts")
+        raise InputError(problem, name, [use(verdict=Placeholder("COLUMN")), these])
+
+
+def _holds_verdicts(column: pl.Series, tier: int) -> bool:
+    """Return whether values look like verdicts. The weaker the name of the column, given by its
+    tier, the more they must.
+    """
+    texts = column.drop_nulls().head(LOOKED_AT).to_list()
+    distinct = list(dict.fromkeys(texts))
+    if not distinct:
+        return tier < 2
+    if all(number_of(fold(text)) is not None for text in distinct):
+        return tier < 3 or len(distinct) <= MOST_CLASSES
+    n_marked = sum(meaning_of(text) < Meaning.ERROR for text in distinct)
+    if n_marked > MOSTLY * len(distinct):
+        return True
+    classes = {fold(said) for text in distinct if isinstance(said := class_of(text), str)}
+    n_read = sum(isinstance(class_of(text), str) or len(text) < 40 for text in texts)
+    few = len(classes) <= max(MOST_CLASSES, len(texts) // ROWS_PER_VALUE)
+    return (tier < 1 or few) and n_read > MOSTLY * len(texts)
+
+
+def tell_apart(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> Roles:
+    """Find the columns that tell several rows of one judge and item apart, and give them to the
+    judge, the item or the criterion; refuse what could be either.
+    """
+    one_judge = "judge" not in roles and not _file_judges(frame, roles)
+    roles, files = dict(roles), _file_judges(frame, roles)
+    if files:
+        roles["judge"] = files
+    keys = ("item", "judge", "criterion", "order", "repeat", "system_a", "system_b")
+
+    def n_repeated(*more: str) -> int:
+        key = [column for role in keys for column in roles.get(role, ())]
+        return (
+            frame.height - frame.select(*dict.fromkeys([*key, *more])).n_unique()
+            if key or more
+            else 0
+        )
+
+    if "item" not in roles or not (n := n_repeated()):
+        return roles
+    taken = {column for each in roles.values() for column in each}
+    most = max(FEW_VALUES, frame.height // ROWS_PER_VALUE)
+    free = [
+        column
+        for column in frame.columns
+        if column not in taken
+        and 1 < frame[column].n_unique() <= most
+        and not (files and (column == FILE or column.startswith(FOLDER)))
+        and (bare_name(column) in OF_JUDGE | OF_ITEM or not BY_CALL.search(bare_name(column)))
+    ]
+    undecided: list[str] = []
+    while n > FEW_REPEATS * frame.height and free:
+        left = {column: n_repeated(column) for column in free}
+        if not (better := [each for each in free if left[each] < 0.6 * n]):
+            break
+        known = [each for each in better if _part(frame, roles, each)]
+        column = min(known or better, key=lambda each: (left[each], frame[each].n_unique()))
+        part = _part(frame, roles, column)
+        if not part:
+            undecided = better
+            break
+        roles[part] = [*roles.get(part, ()), column]
+        free.remove(column)
+        n = n_repeated()
+    if undecided or (
+        one_judge
+        and n > FEW_REPEATS * frame.height
+        and "order" not in roles
+        and "repeat" not in roles
+        and "system_a" not in roles
     ):
-        # a folder may also hold text files of scores
-        names = sorted(folder.iterdir())
-        if names and all(re.search(r"\.(txt|qrels)(\.gz)?$", name.name) for name in names):
-            paths = names
-    sources = sources_of(paths) if is_files(log) else []
-    if sources and (export := find_export(sources[:1])) is not None and export.name == "inspect":
-        # a verdict of each scorer per sample
-        votes = read(sources, repeated="all")
-        task, annotator, label = votes.votes()
-        first, failure, cost = (
-            np.full(len(task), -1, np.int8),
-            np.zeros(len(task), np.int8),
-            np.full(len(task), np.nan),
+        _refuse(frame, roles, name, undecided, n)
+    if n:
+        notes.append(
+            f"{n:,} rows repeat a judge and an item, and no column tells them apart: they count as"
+            " repeats"
         )
-        items, judges, labels = map(
-            to_list, (votes.task_names, votes.annotator_names, votes.class_names)
-        )
-        scores = (task, annotator, label, first, failure, cost)
-        left_out = [f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()]
-        return JudgeLog(
-            "pointwise", *scores, items, list(map(str, judges)), labels, votes.gold, notes=left_out
-        )
-    # Files of truths among others: by their names, or with votes of people in columns.
-    several = sources if len(sources) > 1 else []
+    return roles
+
+
+def _file_judges(frame: pl.DataFrame, roles: Roles) -> list[str]:
+    """Return the names of files and folders that are judges: several of them share items."""
+    levels = [each for each in frame.columns if each.startswith(FOLDER) or each == FILE]
+    if "judge" in roles or not levels:
+        return []
+    if "item" not in roles:
+        return [each for each in levels if each == FILE]
+    item = roles["item"][0]
+    n_items = frame[item].n_unique()
+    shared = [each for each in levels if 2 * n_items <= frame.select(item, each).n_unique() + 1]
+    return shared or ([FILE] if FILE in levels else levels[:1])
+
+
+def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
+    """Return the role that a column which tells rows apart has: a further part of the judge or of
+    the item, or the criterion; empty if its name does not say.
+    """
+    name = bare_name(column)
+    if column == FILE or column.startswith(FOLDER):
+        return "judge"
+    is_item = name in OF_ITEM
+    if name in MODEL and "judge" in roles and _is_constant(frame, roles, column):
+        is_item = False
+    if is_item:
+        return "item"
+    if name in JUDGE.words | OF_JUDGE | MODEL | frozenset().union(*JUDGE.others):
+        return "judge"
+    if name in CRITERION.words:
+        return "criterion"
+    if name in ITEM.words | ITEM.others[0]:
+        # the same few questions about every item are criteria
+        n_pairs = frame.select(*roles["item"], column).n_unique()
+        n_items, n_values = frame.select(*roles["item"]).n_unique(), frame[column].n_unique()
+        is_crossed = n_pairs > 0.9 * n_items * n_values and n_values <= MOST_CLASSES
+        return "criterion" if is_crossed and n_items > n_values else "item"
+    return ""
+
+
+def _is_constant(frame: pl.DataFrame, roles: Roles, column: str) -> bool:
+    """Return whether truths are known that never differ with this column, though they do from item
+    to item: it then belongs to the judge.
+    """
+    if not {"item", "gold"} <= roles.keys():
+        return False
+    known = frame.filter(pl.col(roles["gold"][0]).is_not_null())
+    groups = known.group_by(roles["item"]).agg(pl.n_unique(column, roles["gold"][0]))
+    several = groups.filter(pl.col(column) > 1)
+    return several.height > 4 and bool((several[roles["gold"][0]] == 1).all())
+
+
+def _refuse(frame: pl.DataFrame, roles: Roles, name: str, columns: Sequence[str], n: int) -> None:
+    """Refuse rows that may be several judges, items or criteria, or repeats."""
+    problem = f"{n:,} rows have the same judge and item"
+    problem += (
+        f", and {' or '.join(columns)} tells them apart, but not what it is"
+        if columns
+        else ", and no column says which judge gave them"
+    )
+    column: Any = columns[0] if len(columns) == 1 else Placeholder("COLUMN")
+    remedies = [
+        use("if it is a part of the judge", judge=",".join([*roles.get("judge", ()), column])),
+        use("if it is a part of the item", item=",".join([*roles["item"], column])),
+        use("if it is the criterion", criterion=column),
+        use("if these are repeats", repeat=column),
+    ]
+    raise InputError(f"{problem}. The columns are:\n{listing(frame, roles)}\n", name, remedies)
+
+
+def listing(frame: pl.DataFrame, roles: Roles) -> str:
+    """Return the columns as a table: what each is read as, how many values it has, an example."""
+    role_of = {column: role for role, columns in roles.items() for column in columns}
+    lines = []
+    for column in frame.columns:
+        values = frame[column].drop_nulls()
+        example = " ".join(str(values[0]).split())[:30] if len(values) else ""
+        words = f"{column:.24}", role_of.get(column, "–"), f"{values.n_unique():,} values", example
+        lines.append("  {:24}  {:10}  {:>13}  {}".format(*words).rstrip())
+    return "\n".join(lines)
+
+
+# Records.
+
+
+class Records(NamedTuple):
+    """The rows of a log as text, before anything is said about its columns."""
+
+    name: str
+    frame: pl.DataFrame
+    # files of truths among those of the log
+    truths: Sequence[Source] = ()
+
+
+def load_records(log: Any, notes: list[str]) -> Records:
+    """Load the rows of a log: files, which tools may have written, a data frame or columns, or
+    judge -> item -> verdict.
+    """
+    if isinstance(log, Mapping) and log and all(isinstance(row, Mapping) for row in log.values()):
+        return Records("the log", by_judge(log))
+    log = [log] if isinstance(log, Source) else log
+    if not is_files(log):
+        opened = log if isinstance(log, Table) else open_table(log)
+        frame = opened.read(opened.columns)
+        calls = calls_in(frame, opened.name)
+        return Records(opened.name, _as_texts(frame) if calls is None else calls)
+    sources = sources_of(log)
     truths = [
         each
-        for each in several
+        for each in (sources if len(sources) > 1 else [])
         if _stem(each).casefold().startswith(TRUTHS) or majority_of_people(each) is not None
     ]
     truths = truths if len(truths) < len(sources) else []
-    notes: list[str] = []
-    parts = (
-        _read_files([source for source in sources if source not in truths], reading, notes)
-        if sources
-        else []
-    )
-    parts = parts or [_read_calls(open_table(log), reading, notes)]
-    name, column_of, table = parts[0]
-    if len(parts) > 1:
-        table = pl.concat([each for _, _, each in parts], how="diagonal_relaxed")
-    if reading.verdict is None and bare_name(column_of["verdict"]) == "label":
-        # If it is the same for all judges of an item, it is the truth, and there is no verdict.
-        by_item = table.group_by("item").agg(
-            pl.len().alias("n"), pl.col("verdict").n_unique().alias("k")
-        )
-        if not ((by_item["n"] > 1).any() and (by_item["k"] > 1).any()):
-            problem = (
-                f'found no column of verdicts; "{column_of["verdict"]}" seems to hold the truths'
-            )
-            these = use(verdict=column_of["verdict"], text="if those are verdicts")
-            raise InputError(problem, name, [use(verdict=Placeholder("COLUMN")), these])
-    is_ordered = _orders(table) is not None
-    if reading.order is not None and not is_ordered:
-        problem = f'the column "{column_of["order"]}" has other values than AB and BA'
-        raise InputError(problem, name, [Remedy(text="name another column"), leave_out("order")])
-    is_pairwise = reading.kind == "pairwise"
-    if reading.kind is None and ({"system_a", "tool"} & column_of.keys() or is_ordered):
-        is_pairwise = True
-    elif reading.kind is None:
-        # do verdicts, or truths beside them, compare two answers?
-        columns = [table.get_column(role) for role in ("verdict", "gold") if role in table.columns]
-        texts, *golds = (
-            each.drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list()
-            for each in columns
-        )
-        verdicts = [part for text in texts if (part := reading.said(text)) is not None]
-        classes = {word for text in verdicts if isinstance(word := class_of(text), str)}
-        is_pairwise = any(map(is_clearly_pairwise, (verdicts, *golds))) or {
-            "a",
-            "b",
-        } <= classes <= {"a", "b", "c"}
-        if "length_a" in table.columns and classes:
-            is_pairwise |= classes <= {"a", "b", "c", "0", "1", "2", "3"}
-    if is_pairwise:
-        is_placed = (
-            tuple(bare_name(column_of.get(role)) for role in ("system_a", "system_b"))
-            not in UNPLACED
-        )
-        read_log = pairwise_log(table, name, reading, is_placed=is_placed)
-        # Two verdicts per judge and item that contradict each other more than chance need an order,
-        # if none is known.
-        calls = pl.DataFrame(
-            {name: getattr(read_log, name) for name in ("item", "judge", "answer")}
-        )
-        calls = calls.filter(pl.col("answer").is_between(0, TIED - 1))
-        twice = (
-            calls.group_by("item", "judge")
-            .agg(pl.len(), pl.n_unique("answer"))
-            .filter(pl.col("len") == 2)
-        )
-        is_known = "repeat" in column_of or len(set(read_log.first.tolist())) > 1
-        if not is_known and 2 * twice.height >= MOSTLY * max(calls.height, 1):
-            problem = (
-                "there are two verdicts per judge and item, and no column says in which order the"
-                " answers were "
-            )
-            problem += "shown"
-            by_judge = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
-            if (
-                2 * by_judge["n_apart"] > by_judge["len"] + SIGNIFICANT * by_judge["len"].sqrt()
-            ).any():
-                share = by_judge["n_apart"].sum() / twice.height
-                reason = "contradict each other, as they do if answers are swapped in the second"
-                remedies = [
-                    use(order=Placeholder("COLUMN")),
-                    use("if they are repeats", repeat=Placeholder("COLUMN")),
-                ]
-                raise InputError(f"{problem}; {share:.0%} of them {reason}", name, remedies)
-            notes.append(f"{problem}: they count as repeats")
-    else:
-        read_log = pointwise_log(table, name, reading)
-        if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
-            problem = (
-                f"the verdicts have {len(read_log.class_names):,} different scores, more than"
-                f" {MOST_CLASSES}"
-            )
-            remedies = [
-                Remedy(text="round them to fewer, such as 1 to 5"),
-                use(verdict=Placeholder("COLUMN")),
-            ]
-            raise InputError(problem, name, remedies)
-    notes = list(dict.fromkeys(notes))
-    if "order" in table.columns and not (is_pairwise and is_ordered):
-        reason = "its values are not AB and BA, or answers stand alone"
-        notes.append(f'the column "{column_of["order"]}" is not used: {reason}')
-    given_gold = (
-        table.filter(pl.col("gold").is_not_null()) if "gold" in table.columns else table.clear()
-    )
-    if n := int((read_log.gold != MISSING).sum()):
-        unknown = {
-            str(read_log.item_names[code])
-            for code in np.flatnonzero(read_log.gold == MISSING).tolist()
-        }
-        lost = given_gold.get_column("item").unique().is_in(list(unknown)).sum()
-        more = f"; {lost:,} others cannot be read" if lost else ""
-        notes.append(f'the column "{column_of["gold"]}" is used as the truth of {n:,} items{more}')
-    elif not given_gold.is_empty():
-        column, example = column_of["gold"], given_gold.get_column("gold")[0][:40]
-        if reading.gold is not None:
-            raise InputError(f'no truth in the column "{column}" can be read, such as {example!r}')
-        notes.append(
-            f'the column "{column}" is not used as truth: its values are not verdicts, such as'
-            f" {example!r}"
-        )
-    if read_log.unread:
-        examples = ", ".join(
-            f"{text!r} ({n:,})" for text, n in list(read_log.unread.items())[:UNREAD_SHOWN]
-        )
-        n_others = len(read_log.unread) - UNREAD_SHOWN
-        examples += f" and {n_others:,} others" if n_others > 0 else ""
-        note = (
-            f"{sum(read_log.unread.values()):,} verdicts cannot be read and count as failed:"
-            f" {examples}; say what "
-        )
-        notes.append(
-            f"{note}they mean with verdict_map, or where in the text the verdict is with"
-            " verdict_pattern"
-        )
-    read_log = replace(read_log, notes=[*read_log.notes, *notes])
-    for source in truths:
-        read_log = with_gold(read_log, source)
-        what = f"{source.name} holds truths by its name or its columns, and is used as gold"
-        read_log.notes.append(f"{what}: {int((read_log.gold != MISSING).sum()):,} items")
-    return read_log
+    sources = [source for source in sources if source not in truths]
+    calls_of = [read_calls(source) for source in sources]
+    if any(calls is not None for calls in calls_of) and any(calls is None for calls in calls_of):
+        others = [each.name for each, calls in zip(sources, calls_of, strict=True) if calls is None]
+        names = ", ".join(dict.fromkeys(PurePath(name).name for name in others))
+        notes.append(f"{len(others):,} other files hold no verdicts and are left out: {names:.80}")
+        sources = [each for each in sources if each.name not in others]
+        calls_of = [calls for calls in calls_of if calls is not None]
+    frames = []
+    for source, calls in zip(sources, calls_of, strict=True):
+        if calls is None:
+            opened = open_sources([source])
+            calls = _as_texts(opened.read(opened.columns))
+        frames.append(calls)
+    if len(sources) > 1:
+        frames = _with_file_names(sources, frames, notes)
+    more = f" and {len(sources) - 3:,} more" if len(sources) > 3 else ""
+    name = ", ".join(source.name for source in sources[:3]) + more
+    return Records(name, pl.concat(frames, how="diagonal"), truths)
 
 
-# of one source: its name, its columns by role, and a row per call
-Calls = tuple[str, dict[str, str], pl.DataFrame]
+# in names of files
+ORDER_WORDS = dict.fromkeys(
+    ("ab", "original", "orig", "normal", "unswapped", "noswap", "forward"), 0
+) | dict.fromkeys(("ba", "swapped", "swap", "reversed", "reverse", "flipped", "backward"), 1)
 
 
-def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) -> list[Calls]:
-    """Read files together if they name their judges, otherwise one by one, with judges named after
-    the files.
-    """
-    nested = [frame for source in sources if (frame := read_nested(source)) is not None]
-    if nested:
-        return [_read_calls(open_table(frame), reading, notes) for frame in nested]
+def _with_file_names(
+    sources: Sequence[Source], frames: list[pl.DataFrame], notes: list[str]
+) -> list[pl.DataFrame]:
+    """Add the parts of the names of files that differ, which may be judges or orders, as columns."""
     stems = [_stem(source) for source in sources]
-    folders = [PurePath(source.name).parent.name for source in sources]
-    # of the judges
-    names = folders if len(set(stems)) == 1 and len(sources) > 1 else stems
-    # The names of files may say an order, if every swapped one has a partner.
+    folders = [list(PurePath(source.name).parts[-2::-1]) for source in sources]
     words = [
-        re.findall(r"[^\W_]+", f"{folder}/{stem}".casefold())
+        re.findall(r"[^\W_]+", f"{folder[0] if folder else ''}/{stem}".casefold())
         for folder, stem in zip(folders, stems, strict=True)
     ]
     rests = [tuple(word for word in each if word not in ORDER_WORDS) for each in words]
     orders = ["BA" if any(ORDER_WORDS.get(word) for word in each) else "AB" for each in words]
+    # The names say an order if every swapped one has a partner.
     pairs = sorted((rest, order) for rest in set(rests) for order in ("AB", "BA"))
-    has_orders = "BA" in orders and pairs == sorted(zip(rests, orders, strict=True))
+    names = [bare_name(column) for frame in frames for column in frame.columns]
+    knows_order = any(name in ORDER.words or name.endswith(ORDER_ENDS) for name in names)
+    has_orders = not knows_order and pairs == sorted(zip(rests, orders, strict=True))
+    columns: dict[str, list[str]] = {}
     if has_orders:
         ends = rf"(?i)(?:[\W_]+(?:{'|'.join(ORDER_WORDS)})\b|\b(?:{'|'.join(ORDER_WORDS)})[\W_]+)"
-        names = [re.sub(ends, "", stem) for stem in stems]
-    has_judges = False
-    if read_qrels(sources[0]) is None:
-        first = open_sources(sources[:1])
-        calls = load_calls(first, most=1)
-        columns = first.columns if calls is None else calls.columns
-        column_of = choose_columns(columns, reading, source=first.name, by_file=True)
-        # without a judge, an error says so
-        has_judges = "judge" in column_of or (len(sources) == 1 and calls is None)
-        if has_judges and ("order" in column_of or not has_orders):
-            return [_read_calls(open_sources(sources), reading, notes)]
-    if not has_judges:
-        shown = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(set(names)) > 3 else "")
-        notes.append(f"no column names the judges, so they are named after the files: {shown}")
-    if has_orders:
+        stems = [re.sub(ends, "", stem) for stem in stems]
+        folders = [[re.sub(ends, "", part) for part in each[1:]] for each in folders]
         swapped = PurePath(sources[orders.index("BA")].name).name
         notes.append(
-            f"the names of the files say in which order answers were shown: swapped in {swapped}"
+            "the names of the files say in which order answers were shown: swapped in " + swapped
         )
-    parts = []
-    for source, judge, order in zip(sources, names, orders, strict=True):
-        qrels = read_qrels(source)
-        opened = open_sources([source]) if qrels is None else open_table(qrels)
-        of_file = None if has_judges else judge, order if has_orders else None
-        parts.append(_read_calls(opened, reading, notes, *of_file))
-    return parts
+        columns[FILE_ORDER] = orders
+    if len(set(stems)) > 1 or has_orders:
+        columns[FILE] = stems
+    for up in range(min(map(len, folders))):
+        level = [folder[up] for folder in folders]
+        if len(set(level)) > 1:
+            columns[FOLDER if up == 0 else f"{FOLDER}, {up} up"] = level
+    # from the outermost folder to the file
+    columns = dict(reversed(columns.items()))
+    return [
+        frame.with_columns(pl.lit(values[number]).alias(name) for name, values in columns.items())
+        for number, frame in enumerate(frames)
+    ]
 
 
 def _stem(source: Source) -> str:
@@ -578,104 +852,345 @@ def _stem(source: Source) -> str:
     return path.name
 
 
-def _read_calls(
-    opened: Table,
-    reading: LogReading,
-    notes: list[str],
-    judge: str | None = None,
-    order: str | None = None,
-) -> Calls:
-    """Return the columns under the names of their roles, mostly as text, and note what is left out."""
-    calls = load_calls(opened)
-    columns = opened.columns if calls is None else calls.columns
-    column_of = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
-    frame = opened.read(list(column_of.values())) if calls is None else calls
-    if "judge" not in column_of:
-        frame, column_of = (
-            frame.with_columns(pl.lit(judge).alias(FILE)),
-            column_of | {"judge": FILE},
-        )
-    if order is not None and "order" not in column_of:
-        frame, column_of = (
-            frame.with_columns(pl.lit(order).alias(FILE_ORDER)),
-            column_of | {"order": FILE_ORDER},
-        )
-    series = {role: _text(frame.get_column(column_of[role])) for role in TEXTS if role in column_of}
-    # not whether it is swapped
-    if bare_name(column_of.get("order")).endswith("afirst"):
-        orders = {"true": "AB", "1": "AB", "false": "BA", "0": "BA"}
-        series["order"] = series["order"].str.to_lowercase().replace(orders)
-    if "cost" in column_of:
-        cost = frame.get_column(column_of["cost"])
-        text = cost if cost.dtype.is_numeric() else _text(cost).str.strip_chars(" $€£")
-        series["cost"] = text.cast(pl.Float64, strict=False).fill_nan(None)
-        if (n := series["cost"].null_count() - cost.null_count()) > 0:
-            notes.append(
-                f'{n:,} values in the column "{column_of["cost"]}" are not numbers and are left out'
-            )
-    if "time" in column_of:
-        series["time"] = _times(frame.get_column(column_of["time"]))
-    for side in "ab":
-        if (
-            f"text_{side}" in column_of
-            and (texts := frame.get_column(column_of[f"text_{side}"])).dtype == pl.String
-        ):
-            series[f"length_{side}"] = texts.str.len_chars()
-    table = pl.DataFrame(series)
-    # if they are not the same everywhere
-    for name, words in (("turn", ", turn "), ("system", ", ")):
-        if name in table.columns:
-            if table[name].n_unique() > 1:
-                table = table.with_columns(
-                    item=pl.concat_str("item", pl.lit(words), pl.col(name).fill_null("?"))
-                )
-            table = table.drop(name)
-    # several rows for the same repeat are a call that was made again
-    if "repeat" in table.columns:
-        key = [
-            name
-            for name in ("item", "judge", "order", "system_a", "system_b", "repeat")
-            if name in table.columns
-        ]
-        table = table.unique(subset=key, keep="last", maintain_order=True).drop("repeat")
-    if "system_a" in table.columns:
-        n_before = table.height
-        table = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
-        if n := n_before - table.height:
-            notes.append(f"{n:,} verdicts compare a system with itself and are left out")
-    return opened.name, column_of if calls is None else column_of | {"tool": "tool"}, table
+def _as_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(_text(column) for column in frame.iter_columns())
 
 
 def _text(column: pl.Series) -> pl.Series:
-    # MT-bench writes the judge and its prompt
-    while isinstance(column.dtype, pl.List):
-        column = column.list.first()
+    if isinstance(column.dtype, pl.List | pl.Array):
+        # MT-bench writes the judge and its prompt; several votes of people stay a list
+        if bare_name(column.name) in JUDGE.words:
+            return _text(column.list.first())
+        cells = [
+            None if cell is None else json.dumps(cell.to_list(), default=str) for cell in column
+        ]
+        return pl.Series(column.name, cells, dtype=pl.String)
     # an object of JSON with the verdict in a field
     if isinstance(column.dtype, pl.Struct):
         return column.struct.json_encode()
-    if column.dtype.is_float() or column.dtype == pl.Boolean:
+    if column.dtype.is_float() or column.dtype in (pl.Boolean, pl.Binary):
         return as_text(column)
     return column.cast(pl.String)
 
 
-def _times(column: pl.Series) -> pl.Series:
-    """Return times of seconds or milliseconds since 1970, or of ISO 8601; null where they are
-    neither.
+# Records -> logs.
+
+
+def read_judge_log(log: Any, gold: Any = None, **given: Any) -> JudgeLog:
+    """Read the log of one criterion; see `finegold.judges.read`. What is given are fields of
+    `LogReading`.
     """
-    if column.dtype.is_temporal():
-        return column.cast(pl.Datetime("us"), strict=False)
-    number = column.cast(pl.Float64, strict=False)
-    if number.null_count() < len(number):
-        seconds = pl.select(
-            pl.when(number > 1e11).then(number / 1000).otherwise(number)
-        ).to_series()
-        return (seconds * 1e6).cast(pl.Int64, strict=False).cast(pl.Datetime("us"))
-    try:
-        return (
-            _text(column).str.to_datetime(strict=False, time_unit="us").dt.replace_time_zone(None)
+    logs = read_judge_logs(log, gold, **given)
+    if len(logs) > 1:
+        listed = ", ".join(f'"{name}" ({each.n_verdicts:,})' for name, each in logs.items())
+        one = use(question=Placeholder("NAME"), text="for one of them")
+        raise InputError(f"the log has {len(logs)} criteria: {listed}", remedies=[one])
+    return next(iter(logs.values()))
+
+
+def read_judge_logs(log: Any, gold: Any = None, **given: Any) -> dict[str, JudgeLog]:
+    """Read a log by criterion; a log without criteria has one, with the name ""."""
+    if isinstance(log, JudgeLog):
+        return {log.criterion: log if gold is None else with_gold(log, gold)}
+    is_column = isinstance(gold, str) and not Path(gold).exists()
+    reading = LogReading(**given | ({"gold": gold} if is_column else {}))
+    notes: list[str] = []
+    records = load_records(log, notes)
+    logs = logs_of(records, reading, notes)
+    for name, each in logs.items():
+        for source in records.truths:
+            each = with_gold(each, source, reading)
+            n = int((each.gold != MISSING).sum())
+            what = f"{source.name} holds truths by its name or its columns, and is used as gold"
+            each.notes.append(f"{what}: {n:,} items")
+        logs[name] = each if gold is None or is_column else with_gold(each, gold, reading)
+    return logs
+
+
+def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str, JudgeLog]:
+    """Make the log of each criterion of some records."""
+    frame, name = records.frame, records.name
+    roles = choose_columns(frame, reading, name)
+    if "verdict" not in roles:
+        if not frame.columns:
+            raise InputError(
+                "there are no columns; expected a table with a header and one verdict per row", name
+            )
+        taken = {column for columns in roles.values() for column in columns}
+        free = [column for column in frame.columns if column not in taken]
+        guess: Any = free[0] if len(free) == 1 else Placeholder("COLUMN")
+        problem = f"found no column of verdicts. The columns are:\n{listing(frame, roles)}\n"
+        raise InputError(problem, name, [use(verdict=guess, text="if that is the column")])
+    has_judge = "judge" in roles
+    if reading.order is not None:
+        order = frame.select(order=pl.col(roles["order"][0]))
+        _is_ordered_or_refused(order, roles, reading, name, notes)
+    roles = tell_apart(frame, roles, name, notes)
+    if "item" not in roles and (has_judge and frame.select(roles["judge"]).n_unique() > 1):
+        problem = f"found no column of items. The columns are:\n{listing(frame, roles)}\n"
+        raise InputError(problem, name, [use(item=Placeholder("COLUMN"))])
+    if not has_judge and "judge" in roles:
+        judges = frame.select(pl.concat_str(roles["judge"], separator=" / ")).to_series().unique()
+        shown = ", ".join(judges.sort()[:3]) + (", ..." if len(judges) > 3 else "")
+        notes.append(f"no column names the judges, so they are named after the files: {shown}")
+    table = _calls(frame, roles, name, notes)
+    _is_ordered_or_refused(table, roles, reading, name, notes)
+    is_pairwise = _is_pairwise(table, reading)
+    parts = {"": table}
+    if "criterion" in table.columns:
+        named = table.with_columns(pl.col("criterion").fill_null("?"))
+        parts = {
+            str(key): part for (key,), part in named.group_by("criterion", maintain_order=True)
+        }
+        if reading.question is not None and reading.question not in parts:
+            listed = ", ".join(f'"{each}"' for each in parts)
+            raise InputError(
+                f'there is no criterion "{reading.question}"; there are {listed}', name
+            )
+        parts = {key: part for key, part in parts.items() if reading.question in (None, key)}
+    logs = {}
+    for criterion, part in parts.items():
+        own = list(notes)
+        where = f"{name}, {criterion}" if criterion else name
+        make = _pairwise_log if is_pairwise else _pointwise_log
+        log = replace(make(part, where, reading), criterion=criterion)
+        log = _with_people(log, part, reading, roles, frame)
+        if is_pairwise:
+            _refuse_unknown_order(log, part, where, own)
+        _say_what_is_used(log, part, roles, reading, own)
+        log = replace(
+            log,
+            notes=[*log.notes, *dict.fromkeys(own)],
+            reading=_interpretation(log, part, roles, frame),
+            about=_about(log, part, roles, frame),
         )
-    except pl.exceptions.PolarsError:
-        return pl.Series([None] * len(column), dtype=pl.Datetime("us"))
+        logs[criterion] = log
+    return logs
+
+
+# The columns of a table of calls, besides the price.
+TEXTS = ("item", "judge", "verdict", "order", "repeat", "error", "gold", "system_a", "system_b")
+
+
+def _calls(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> pl.DataFrame:
+    """Return the columns under the names of their roles, and note what is left out."""
+    series: dict[str, Any] = {"row": pl.int_range(frame.height, dtype=pl.UInt32)}
+    for role in (*TEXTS, "criterion"):
+        if columns := roles.get(role):
+            separator = " / " if role == "judge" else ", "
+            cells = [pl.col(column) for column in columns]
+            if len(columns) > 1:
+                cells = [cell.fill_null("?") for cell in cells]
+            series[role] = pl.concat_str(cells, separator=separator)
+    if "judge" not in roles:
+        is_file = PurePath(name).suffix.lower() in READABLE and ", " not in name
+        series["judge"] = pl.lit(_stem(Source(name, b"")) if is_file else "judge")
+    if "item" not in roles:
+        series["item"] = (pl.int_range(frame.height) + 1).cast(pl.String)
+        notes.append("no column names the items, so every row is an item")
+    table = frame.select(**series)
+    for role in ("item", "judge"):
+        if table[role].null_count():
+            row = int(table[role].is_null().arg_max() or 0) + 1
+            raise InputError(f"{name}: verdict {row:,} has no {role}; fill it in or remove the row")
+    # not whether it is swapped
+    if bare_name(roles.get("order", [""])[0]).endswith("afirst"):
+        orders = {"true": "AB", "1": "AB", "false": "BA", "0": "BA"}
+        table = table.with_columns(pl.col("order").str.to_lowercase().replace(orders))
+    if columns := roles.get("cost"):
+        text = frame[columns[0]].str.strip_chars(" $€£")
+        cost = text.cast(pl.Float64, strict=False).fill_nan(None)
+        table = table.with_columns(cost.alias("cost"))
+        if (n := cost.null_count() - frame[columns[0]].null_count()) > 0:
+            notes.append(
+                f'{n:,} values in the column "{columns[0]}" are not numbers and are left out'
+            )
+    # several rows for the same repeat are a call that was made again
+    if "repeat" in table.columns:
+        keys = ("item", "judge", "criterion", "order", "system_a", "system_b", "repeat")
+        key = [each for each in keys if each in table.columns]
+        table = table.unique(subset=key, keep="last", maintain_order=True)
+    if "system_a" in table.columns:
+        pair = tuple(bare_name(roles[end][0]) for end in ("system_a", "system_b"))
+        if pair == UNPLACED or pair[1] in OPPONENTS:
+            table = table.with_columns(is_unplaced=True)
+        n_before = table.height
+        table = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
+        if n := n_before - table.height:
+            notes.append(f"{n:,} verdicts compare a system with itself and are left out")
+    return table
+
+
+def _is_ordered_or_refused(
+    table: pl.DataFrame, roles: Roles, reading: LogReading, name: str, notes: list[str]
+) -> None:
+    """Refuse an order that cannot be understood: without it, verdicts would be read the wrong way."""
+    if "order" not in table.columns or _orders(table) is not None:
+        return
+    column, values = roles["order"][0], table["order"].drop_nulls().unique(maintain_order=True)
+    shown = ", ".join(repr(value) for value in values[:4])
+    if reading.order is not None or (1 <= len(values) <= 2 and _is_pairwise(table, reading)):
+        problem = f'the column "{column}" has other values than AB and BA: {shown}'
+        remedies = [
+            Remedy(text="write AB and BA there"),
+            leave_out("order") if reading.order else use(order=Placeholder("COLUMN")),
+        ]
+        raise InputError(problem, name, remedies)
+    notes.append(f'the column "{column}" is not used: its values are not AB and BA, but {shown}')
+
+
+def _is_pairwise(table: pl.DataFrame, reading: LogReading) -> bool:
+    """Return whether verdicts, or truths beside them, compare two answers."""
+    if reading.kind is not None:
+        return reading.kind == "pairwise"
+    columns = [table.get_column(role) for role in ("verdict", "gold") if role in table.columns]
+    texts, *golds = (
+        each.drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list() for each in columns
+    )
+    verdicts = [part for text in texts if (part := reading.said(text)) is not None]
+    if "system_a" in table.columns:
+        return True
+    if "order" in table.columns and _orders(table) is not None:
+        if {"ab", "ba"} & set(table["order"].drop_nulls().str.to_lowercase().unique()):
+            return True
+        n_sides = sum(meaning_of(text) < Meaning.ERROR for text in verdicts)
+        n_failed = sum(isinstance(class_of(text), Meaning) for text in verdicts)
+        if n_sides >= MOSTLY * (len(verdicts) - n_failed):
+            return True
+    said = (class_of(text) for text in verdicts)
+    classes = {each.casefold() for each in said if isinstance(each, str)}
+    is_pair = any(map(is_clearly_pairwise, (verdicts, *golds)))
+    is_pair |= {"a", "b"} <= classes <= {"a", "b", "c"}
+    return is_pair or ("text_a" in table.columns and bool(classes) and classes <= set("abc0123"))
+
+
+def _refuse_unknown_order(log: JudgeLog, table: pl.DataFrame, name: str, notes: list[str]) -> None:
+    """Refuse two verdicts per judge and item that contradict each other more than chance, if no
+    order is known.
+    """
+    calls = pl.DataFrame({each: getattr(log, each) for each in ("item", "judge", "answer")})
+    calls = calls.filter(pl.col("answer").is_between(0, TIED - 1))
+    twice = (
+        calls.group_by("item", "judge")
+        .agg(pl.len(), pl.n_unique("answer"))
+        .filter(pl.col("len") == 2)
+    )
+    is_known = "repeat" in table.columns or len(set(log.first.tolist())) > 1
+    if is_known or 2 * twice.height < MOST_NUMBERS * max(calls.height, 1):
+        return
+    problem = (
+        "there are two verdicts per judge and item, and no column says in which order the answers"
+        " were shown"
+    )
+    by_judge_ = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
+    if (2 * by_judge_["n_apart"] > by_judge_["len"] + SIGNIFICANT * by_judge_["len"].sqrt()).any():
+        share = by_judge_["n_apart"].sum() / twice.height
+        reason = "contradict each other, as they do if answers are swapped in the second"
+        remedies = [
+            use(order=Placeholder("COLUMN")),
+            use("if they are repeats", repeat=Placeholder("COLUMN")),
+        ]
+        raise InputError(f"{problem}; {share:.0%} of them {reason}", name, remedies)
+    notes.append(f"{problem}: they count as repeats")
+
+
+# of the verdicts that cannot be read: how many are shown, and their characters
+UNREAD_SHOWN, SHOWN = 5, 60
+
+
+def _say_what_is_used(
+    log: JudgeLog, table: pl.DataFrame, roles: Roles, reading: LogReading, notes: list[str]
+) -> None:
+    """Note which truths are used, and what cannot be read."""
+    if "gold" in table.columns:
+        known = table.filter(pl.col("gold").is_not_null())
+        column, n = roles["gold"][0], int((log.gold != MISSING).sum())
+        if n:
+            n_items = known.get_column("item").n_unique()
+            lost = f"; {n_items - n:,} others cannot be read" if n_items > n else ""
+            notes.append(f'the column "{column}" is used as the truth of {n:,} items{lost}')
+        elif not known.is_empty():
+            example = known.get_column("gold")[0][:40]
+            if reading.gold is not None:
+                raise InputError(
+                    f'no truth in the column "{column}" can be read, such as {example!r}'
+                )
+            notes.append(
+                f'the column "{column}" is not used as truth: its values are not verdicts, such as'
+                f" {example!r}"
+            )
+    if log.unread:
+        examples = ", ".join(
+            f"{text!r} ({n:,})" for text, n in list(log.unread.items())[:UNREAD_SHOWN]
+        )
+        n_others = len(log.unread) - UNREAD_SHOWN
+        examples += f" and {n_others:,} others" if n_others > 0 else ""
+        notes.append(
+            f"{sum(log.unread.values()):,} verdicts cannot be read and count as failed: {examples};"
+            " say what they mean with verdict_map, or where in the text the verdict is with"
+            " verdict_pattern"
+        )
+
+
+def _interpretation(
+    log: JudgeLog, table: pl.DataFrame, roles: Roles, frame: pl.DataFrame
+) -> Interpretation:
+    said = dict(roles)
+    if "gold" in said and (log.gold == MISSING).all():
+        del said["gold"]
+    if "order" in said and _orders(table) is None:
+        del said["order"]
+    sizes = [str(frame[column].n_unique()) for column in roles.get("judge", ())]
+    classes = [str(name) for name in log.class_names]
+    values = ", ".join(classes[:4]) + (", ..." if len(classes) > 4 else "")
+    if log.is_ordered:
+        values = f"{classes[0]} to {classes[-1]}" if classes else ""
+    orders = {side for side in np.unique(log.first).tolist() if side >= 0}
+    both = merge_has_both(log)
+    about = {
+        "judge": " x ".join(sizes) if sizes else "one",
+        "verdict": values,
+        "order": "both" if both else "one per item" if len(orders) > 1 else "one",
+        "gold": f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}",
+        "criterion": log.criterion,
+        "people": str(len(log.people.names)) if log.people else "",
+    }
+    names = {"gold": "truth", "system_a": "first system", "system_b": "second system"}
+    order = ("item", "judge", "criterion", "verdict", "order", "system_a", "system_b", "gold")
+    shown = [role for role in order if role in said]
+    shown += [role for role in said if role not in (*order, "text_a", "text_b")]
+    read = {
+        names.get(role, role): RoleReading(tuple(said[role]), about.get(role, "")) for role in shown
+    }
+    if "judge" not in said:
+        only = RoleReading((log.judge_names[0],), "one judge") if log.judge_names else None
+        read |= {"judge": only} if only else {}
+    taken = {column for columns in said.values() for column in columns}
+    internal = (FILE, FILE_ORDER)
+    unused = [each for each in frame.columns if each not in taken and each not in internal]
+    return Interpretation(read, tuple(each for each in unused if not each.startswith(FOLDER)))
+
+
+def merge_has_both(log: JudgeLog) -> bool:
+    """Return whether a judge saw an item in both orders."""
+    key = log.judge.astype(np.int64) * log.n_items + log.item
+    return bool(np.intersect1d(key[log.first == A_FIRST], key[log.first == B_FIRST]).size)
+
+
+def _about(log: JudgeLog, table: pl.DataFrame, roles: Roles, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return what the log says of each item, and the same in all of its rows."""
+    of_calls = ("judge", "verdict", "order", "repeat", "cost", "error", "gold", "criterion")
+    taken = {column for role in of_calls for column in roles.get(role, ())}
+    columns = [each for each in frame.columns if each not in taken and each != FILE_ORDER]
+    if not columns:
+        return pl.DataFrame({"item": [str(name) for name in log.item_names]})
+    rows = table["row"].to_numpy()
+    item = pl.Series("finegold item", log.item)
+    part = frame.select(columns)[rows].with_columns(item)
+    groups = part.group_by("finegold item", maintain_order=True)
+    first = groups.agg(pl.all().first()).sort("finegold item").drop("finegold item")
+    same = groups.agg(pl.all().n_unique()).drop("finegold item").max().row(0)
+    return first.select([name for name, n in zip(first.columns, same, strict=True) if n == 1])
 
 
 # From a table of calls to a log.
@@ -694,34 +1209,22 @@ ORDERS = {
         ("true", "yes", "flipped", "reverse", "2,1", "21", "second", "b", "backward"), 1
     ),
 }
-# in names of files
-ORDER_WORDS = dict.fromkeys(
-    ("ab", "original", "orig", "normal", "unswapped", "noswap", "forward"), 0
-) | dict.fromkeys(("ba", "swapped", "swap", "reversed", "reverse", "flipped", "backward"), 1)
 # below, in so many pairs, verdicts may name answers and not positions
 LOWEST_CONSISTENCY, FEWEST_PAIRS = 0.4, 20
 # standard deviations from which a log is not read as it seems
 SIGNIFICANT = 3.0
-# characters of a verdict that cannot be read
-SHOWN = 60
 # with a larger share, the column is not one of verdicts
 MOST_UNREADABLE = 0.5
 # share of numbers from which verdicts are scores
-MOSTLY = 0.8
-# how MT-bench writes that no score was found
-NO_SCORE = -1.0
+MOST_NUMBERS = 0.8
+# share of the verdicts of two judges from which what sounds like a failure is a class
+LEAST_CLASS = 0.1
 
 
-def pairwise_log(
-    table: pl.DataFrame, source: str, reading: LogReading | None = None, *, is_placed: bool = True
-) -> JudgeLog:
-    """Make the log of a table of calls that compare two answers.
-
-    The table has the columns item, judge and verdict and, if known, order, system_a, system_b,
-    error, gold (all of them text), cost, time, length_a and length_b. Without an order, system_a is
-    shown first if `is_placed`.
+def _pairwise_log(table: pl.DataFrame, source: str, reading: LogReading) -> JudgeLog:
+    """Make the log of calls that compare two answers. Without an order, system_a is shown first,
+    unless the log has undone the order.
     """
-    reading = reading or LogReading()
     flip, items, systems = np.zeros(table.height, bool), table.get_column("item"), []
     of_items: dict[str, Any] = {}
     has_systems = "system_a" in table.columns
@@ -748,12 +1251,11 @@ def pairwise_log(
             pl.max_horizontal("system_a", "system_b").alias("other"),
         ]
         arrangements = table.group_by("item", *ends).agg(n=pl.col("system_a").n_unique())["n"]
-        n_orders = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())[
-            "n"
-        ]
-        is_exchanged = bool((arrangements > 1).any() and (n_orders == 1).all())
+        by_sides = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())
+        is_exchanged = bool((arrangements > 1).any() and (by_sides["n"] == 1).all())
     if orders is None or is_exchanged:
-        orders = np.full(table.height, A_FIRST if has_systems and is_placed else -1, np.int8)
+        is_placed = has_systems and "is_unplaced" not in table.columns
+        orders = np.full(table.height, A_FIRST if is_placed else -1, np.int8)
     meaning = _with_errors(table, _meanings(table, "verdict", reading))
     # A and B of a truth are the systems of the row, in whichever order they were shown
     if "gold" in table.columns:
@@ -764,11 +1266,6 @@ def pairwise_log(
         # Unless they contradict each other, and would not if they named positions, as verdicts do.
         are_positions = n_truths[1] == items.filter(pl.Series(gold >= 0)).n_unique() < n_truths[0]
         of_items["gold"] = by_place if are_positions else gold
-    if {"length_a", "length_b"} <= set(table.columns):
-        a, b = (
-            table.get_column(name).cast(pl.Float64).to_numpy() for name in ("length_a", "length_b")
-        )
-        of_items |= {"length_a": np.where(flip, b, a), "length_b": np.where(flip, a, b)}
     by_position = reading.verdicts == "position"
     failure = np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8)
     answer = _sides(meaning, orders if by_position else np.zeros_like(orders), flip)
@@ -788,7 +1285,7 @@ def pairwise_log(
         first=first,
         **names,
     )
-    return replace(log, notes=_doubts(log)) if by_position else log
+    return replace(log, notes=[*log.notes, *_doubts(log)]) if by_position else log
 
 
 def _doubts(log: JudgeLog) -> list[str]:
@@ -809,11 +1306,11 @@ def _doubts(log: JudgeLog) -> list[str]:
     first, second = (
         by_order.filter(first=side).select("item", "judge", "answer") for side in (A_FIRST, B_FIRST)
     )
-    both, by_judge = (
+    both, by_judge_ = (
         pl.concat_str("answer", "answer_right"),
         first.join(second, on=("item", "judge")).group_by("judge"),
     )
-    pairs = by_judge.agg(pl.len(), ff=(both == "01").sum(), ss=(both == "10").sum())
+    pairs = by_judge_.agg(pl.len(), ff=(both == "01").sum(), ss=(both == "10").sum())
     n, ff, ss = (pairs[name].cast(pl.Float64).to_numpy() for name in ("len", "ff", "ss"))
     share = (ff + ss).sum() / max(n.sum(), 1)
     is_odd = (2 * np.sqrt(ff * ss) - (n - ff - ss) > SIGNIFICANT * np.sqrt(n)).any()
@@ -825,51 +1322,117 @@ def _doubts(log: JudgeLog) -> list[str]:
     ]
 
 
-def pointwise_log(table: pl.DataFrame, source: str, reading: LogReading | None = None) -> JudgeLog:
-    """Make the log of a table of calls that judge one answer each, by a class or a score; see
-    `pairwise_log`.
-    """
-    reading, verdicts = reading or LogReading(), table.get_column("verdict")
+def _pointwise_log(table: pl.DataFrame, source: str, reading: LogReading) -> JudgeLog:
+    """Make the log of calls that judge one answer each, by a class or a score."""
+    by_map = LogReading(verdict_map=reading.verdict_map)
+    verdicts = table.get_column("verdict")
     truths = table.get_column("gold") if "gold" in table.columns else pl.Series([], dtype=pl.String)
-    parts = {text: reading.said(text) for text in verdicts.drop_nulls().unique()}
-    meaning = {
-        text: Meaning.UNREADABLE if part is None else class_of(part) for text, part in parts.items()
-    }
-    known = {text: class_of(text) for text in truths.drop_nulls().unique()}
     counts = dict(verdicts.drop_nulls().value_counts().rows())
-    classes = [text for text, said in meaning.items() if isinstance(said, str)]
-    n_numbers = sum(counts[text] for text in classes if number_of(str(meaning[text])) is not None)
-    is_scores = bool(classes) and n_numbers >= MOSTLY * sum(counts[text] for text in classes)
-    for said_of in (meaning, known) if is_scores else ():
-        for text, said in said_of.items():
-            # 4 for 4.0 and 4/5
-            if isinstance(said, str):
-                score = number_of(said)
+    parts = {text: reading.said(text) for text in counts}
+    known = {text: by_map.said(text) or text for text in truths.drop_nulls().unique()}
+    classes, notes = _odd_classes(table, parts, known.values(), reading)
+    meaning = {
+        text: Meaning.UNREADABLE if part is None else class_of(part, classes)
+        for text, part in parts.items()
+    }
+    truth_of = {text: class_of(part, classes) for text, part in known.items()}
+    said = {text: each for text, each in meaning.items() if isinstance(each, str)}
+    n_numbers = sum(counts[text] for text, each in said.items() if number_of(each) is not None)
+    is_scores = bool(said) and n_numbers >= MOST_NUMBERS * sum(counts[text] for text in said)
+    for said_of in (meaning, truth_of):
+        for text, each in said_of.items():
+            if is_scores and isinstance(each, str):
+                # 4 for 4.0 and 4/5
+                score = number_of(each)
+                is_none = score == -1 and not classes & NO_SCORES
                 no_score = Meaning.UNREADABLE if score is None else Meaning.EMPTY
-                said_of[text] = no_score if score in (None, NO_SCORE) else f"{score:g}"
-    names, true = (
-        {said for said in said_of.values() if isinstance(said, str)} for said_of in (meaning, known)
-    )
-    if len(names | true) <= MOST_CLASSES and true & names:
-        names |= true
-    class_names = sorted(names, key=float if is_scores else None)
-    code_of = {name: code for code, name in enumerate(class_names)}
+                said_of[text] = no_score if score is None or is_none else f"{score:g}"
+    # the most frequent spelling of each class
+    spelling: dict[str, tuple[int, str]] = {}
+    for text, each in meaning.items():
+        if isinstance(each, str):
+            spelling[fold(each)] = max(spelling.get(fold(each), (0, "")), (counts[text], each))
+    names = {key: each for key, (_, each) in spelling.items()}
+    true = {fold(each): each for each in truth_of.values() if isinstance(each, str)}
+    if true.keys() & names.keys() and (is_scores or len(true | names) <= MOST_CLASSES):
+        names = true | names
+    class_names = sorted(names.values(), key=float if is_scores else None)
+    code_of = {fold(name): code for code, name in enumerate(class_names)}
     answer, gold = (
         _replace(
             column,
-            {text: code_of.get(str(said), MISSING) for text, said in said_of.items()},
+            {
+                text: code_of.get(fold(each), MISSING) if isinstance(each, str) else MISSING
+                for text, each in said_of.items()
+            },
             MISSING,
         )
-        for column, said_of in ((verdicts, meaning), (truths, known))
+        for column, said_of in ((verdicts, meaning), (truths, truth_of))
     )
-    failures = {text: 0 if isinstance(said, str) else int(said) for text, said in meaning.items()}
+    failures = {text: 0 if isinstance(each, str) else int(each) for text, each in meaning.items()}
     failure = _with_errors(table, _replace(verdicts, failures, int(Meaning.EMPTY), pl.Int8))
     answer = np.where(failure > 0, MISSING, answer).astype(np.int32)
     about = {"kind": "pointwise", "class_names": class_names, "is_ordered": is_scores}
     of_items, first = {"gold": gold} if len(gold) else {}, np.full(table.height, -1, np.int8)
-    return _make_log(
+    log = _make_log(
         table, table["item"], source, failure, of_items, answer=answer, first=first, **about
     )
+    return replace(log, notes=[*log.notes, *notes])
+
+
+def _odd_classes(
+    table: pl.DataFrame,
+    parts: Mapping[str, str | None],
+    truths: Iterable[str],
+    reading: LogReading,
+) -> tuple[frozenset[str], list[str]]:
+    """Return the classes that sound like failed calls, such as error beside no_error, and notes.
+
+    What sounds so is a class if it is one of the truths, if the user says so, if it is a tenth of
+    the verdicts of two judges, or if a judge that is alone also says its opposite.
+    """
+    texts = {fold(part): text for text, part in parts.items() if part and sounds_like_failure(part)}
+    if not texts:
+        return frozenset(), []
+    assert not isinstance(reading.verdict_map, str)
+    known = {fold(truth) for truth in truths} | {
+        fold(each) for each in (reading.verdict_map or {}).values()
+    }
+    said = pl.col("verdict").replace_strict(
+        {text: fold(part or "") for text, part in parts.items()}, default="", return_dtype=pl.String
+    )
+    called = table.select("judge", said=said).filter(pl.col("said") != "")
+    n_calls = called.group_by("judge").agg(n=pl.len())
+    shares = (
+        called.filter(pl.col("said").is_in(list(texts)))
+        .group_by("judge", "said")
+        .agg(k=pl.len())
+        .join(n_calls, on="judge")
+        .filter(pl.col("k") >= LEAST_CLASS * pl.col("n"))
+    )
+    n_judges = dict(shares.group_by("said").agg(pl.len()).rows())
+    words = {fold(part) for part in parts.values() if part}
+    numbers = {number_of(word) for word in words}
+    found, notes = set(), []
+    for word in texts:
+        opposites = {f"no_{word}", f"no {word}", f"no-{word}", f"non-{word}", f"not {word}"}
+        is_paired = bool(words & (opposites | {"compliance", "complied", "success"}))
+        is_paired |= word in NO_SCORES and {0, 1} <= numbers and len(numbers) <= 3
+        is_usual = n_judges.get(word, 0) > 1 or (n_judges.get(word, 0) == 1 and is_paired)
+        if word in known:
+            found.add(word)
+        elif is_usual and ":" not in word:
+            found.add(word)
+            notes.append(
+                f"{texts[word]!r} is read as a class, because judges say it often; if it is a"
+                " failed call, leave such rows empty"
+            )
+        elif word in n_judges:
+            notes.append(
+                f"{texts[word]!r} is read as a failed call; if it is a class, say so with"
+                f" verdict_map: {word}={word}"
+            )
+    return frozenset(found), notes
 
 
 def _make_log(
@@ -899,55 +1462,60 @@ def _make_log(
             use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
         ]
         raise InputError(problem, source, remedies)
-    coded = []
-    for what, column in (("item", items), ("judge", table["judge"])):
-        names = encode_ids(Names(column), is_text=True)
-        if (names.codes < 0).any():
-            row = int(np.argmax(names.codes < 0)) + 1
-            raise InputError(
-                f"{source}: verdict {row:,} has no {what}; fill it in or remove the row"
-            )
-        coded.append((names.codes, to_list(names.names)))
-    (item, item_names), (judge, judge_names) = coded
-    by_item = {name: np.zeros(len(item_names), values.dtype) for name, values in of_items.items()}
-    by_item["gold"] = np.full(len(item_names), MISSING, np.int32)
-    for name, values in of_items.items():
-        is_known = values >= 0 if name == "gold" else np.ones(len(item), bool)
-        by_item[name][item[is_known]] = values[is_known]
-        if (
-            name == "gold"
-            and (wrong := np.flatnonzero(is_known & (by_item[name][item] != values))).size
-        ):
-            what = (
-                f"item {item_names[item[wrong[0]]]!r} has two different gold truths; keep one of"
-                " them"
-            )
-            raise InputError(f"{source}: {what}")
+    (item, item_names), (judge, judge_names) = (
+        (coded.codes, to_list(coded.names))
+        for coded in (encode_ids(Names(each), is_text=True) for each in (items, table["judge"]))
+    )
+    by_item: dict[str, Any] = {
+        name: np.zeros(len(item_names), values.dtype)
+        for name, values in of_items.items()
+        if name != "gold"
+    }
+    for name in by_item:
+        by_item[name][item] = of_items[name]
+    gold = of_items.get("gold", np.full(len(item), MISSING, np.int32))
+    truth, n_torn = majority(item, gold, len(item_names))
+    notes = (
+        [f"the truths of {n_torn:,} items differ from row to row; what most rows say counts"]
+        if n_torn
+        else []
+    )
     counts = (
         unread.str.slice(0, SHOWN).value_counts().sort("count", "verdict", descending=[True, False])
     )
-    fields = (
-        by_item
-        | more
-        | {
-            "item": item,
-            "judge": judge,
-            "failure": failure,
-            "item_names": item_names,
-        }
-    )
-    has_cost, has_time = "cost" in table.columns, "time" in table.columns
     return JudgeLog(
+        item=item,
+        judge=judge,
+        failure=failure,
+        item_names=item_names,
+        judge_names=[str(name) for name in judge_names],
         cost=(
             table["cost"].fill_null(np.nan).to_numpy()
-            if has_cost
+            if "cost" in table.columns
             else np.full(table.height, np.nan)
         ),
-        judge_names=[str(name) for name in judge_names],
-        time=table["time"].to_numpy() if has_time else None,
         unread=dict(counts.rows()),
-        **fields,
+        gold=truth,
+        notes=notes,
+        **by_item,
+        **more,
     )
+
+
+def majority(item: Codes, answer: Codes, n_items: int) -> tuple[Codes, int]:
+    """Return the class that most votes on each item name, -1 where several do or nobody voted, and
+    on how many items votes differ.
+    """
+    said = answer >= 0
+    K = int(answer.max(initial=0)) + 1
+    keys, n = np.unique(item[said].astype(np.int64) * K + answer[said], return_counts=True)
+    best: Codes = np.full(n_items, MISSING, np.int32)
+    most, second = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
+    for at in np.argsort(n, kind="stable").tolist():
+        i = int(keys[at] // K)
+        second[i], most[i], best[i] = most[i], n[at], keys[at] % K
+    best[(second == most) & (most > 0)] = MISSING
+    return best, int((second > 0).sum())
 
 
 def _replace(
@@ -1026,63 +1594,208 @@ def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> 
     return np.select(is_any, [TIED, np.where(flip, 1 - side, side)], MISSING).astype(np.int32)
 
 
-def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
-    """Return the log with these truths: a file, a data frame, or a mapping of items to classes or
-    systems.
+# Truths, and votes of people.
+
+
+def with_gold(log: JudgeLog, gold: Any, reading: LogReading | None = None) -> JudgeLog:
+    """Add known truths to a log: item -> truth, or a table of items and truths, in which several
+    people may have voted on an item.
     """
-    source = sources_of(gold)[0] if is_files(gold) or isinstance(gold, Source) else None
-    if source is not None and (qrels := read_qrels(source)) is not None:
-        items, truths = qrels["item"].to_list(), qrels["verdict"].to_list()
-    elif source is not None and (people := majority_of_people(source)) is not None:
-        items, truths = people["item"].to_list(), people["gold"].to_list()
+    name, votes = _truths(log, gold)
+    known = votes.filter(pl.col("item").is_in([str(each) for each in log.item_names]))
+    if not known.height:
+        examples = f"the gold has {votes['item'][:1].to_list()}, the log has {log.item_names[:1]}"
+        problem = f"none of the {votes.height:,} gold truths belongs to an item of the log"
+        raise InputError(f"{problem}: {examples}; write items alike", name)
+    n = votes.height - known.height
+    left_out = [f"{n:,} gold truths belong to no item of the log and are left out"] if n else []
+    log = _with_votes(log, known, name, reading or LogReading())
+    about = f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}"
+    roles = log.reading.roles | {"truth": RoleReading((PurePath(name).name,), about)}
+    read = replace(log.reading, roles=roles)
+    return replace(log, notes=[*log.notes, *left_out], reading=read)
+
+
+def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
+    """Return a table of item, judge (the person) and gold (what the person says)."""
+    if hasattr(gold, "items") and not hasattr(gold, "columns"):
+        cells = dict(gold.items())
+        if not all(isinstance(cell, Mapping) for cell in cells.values()):
+            several = (list, tuple, np.ndarray)
+            known = [
+                (text_of(item), str(number), text_of(said))
+                for item, cell in cells.items()
+                for number, said in enumerate(cell if isinstance(cell, several) else [cell], 1)
+                if not is_missing(said)
+            ]
+            return "the gold", pl.DataFrame(known, ["item", "judge", "gold"], orient="row")
+    if isinstance(gold, str | PathLike | Source):
+        of_people = majority_of_people(sources_of(gold)[0])
+        gold = gold if of_people is None else of_people
+    records = load_records(gold, [])
+    name, frame = records.name, records.frame
+    taken: set[str] = set()
+    if log.criterion and (found := candidates(frame.columns, CRITERION)):
+        frame = frame.filter(pl.col(found[0]).str.to_lowercase() == log.criterion.casefold())
+        taken |= {found[0]}
+    own = [each for each in frame.columns if log.criterion and fold(each) == fold(log.criterion)]
+    roles: Roles = {}
+    if pair := _pairs(frame).get("system"):
+        roles |= {"system_a": [pair[0]], "system_b": [pair[1]]}
+    people = [each for each in frame.columns if PERSON.fullmatch(bare_name(each))]
+    taken |= {*(pair or ()), *(people if len(people) > 1 else ()), *own}
+    for role in (ITEM, GOLD, VERDICT, JUDGE):
+        if found := candidates([each for each in frame.columns if each not in taken], role):
+            roles[role.name] = found[:1]
+            taken.add(found[0])
+    free = [each for each in frame.columns if each not in taken]
+    if "item" not in roles and free:
+        roles["item"] = [free.pop(0)]
+    starts = [each for each in free if bare_name(each).startswith(GOLD_STARTS)]
+    truth = own or roles.get("gold") or starts or roles.get("verdict") or free
+    if "item" not in roles or not (truth or len(people) > 1):
+        problem = f"found no columns of items and truths. The columns are:\n{listing(frame, roles)}"
+        raise InputError(f"{problem}\n", name, [Remedy(text="name them item and truth")])
+    sides = {end: pl.col(roles[end][0]) for end in ("system_a", "system_b") if end in roles}
+    item = pl.col(roles["item"][0]).alias("item")
+    if len(people) > 1:
+        votes = frame.select(item, *people, **sides).unpivot(
+            people, index=["item", *sides], variable_name="judge", value_name="gold"
+        )
     else:
-        items, truths = map(to_list, read_truth(gold.name if isinstance(gold, Source) else gold))
-    code_of = {str(name): code for code, name in enumerate(log.item_names)}
-    if log.is_ordered and (more := {str(truth) for truth in truths} - set(log.class_names)):
-        scores = {f"{number:g}" for text in more if (number := number_of(text)) is not None}
-        names = sorted({*log.class_names, *scores}, key=float)
-        new = np.array([*(names.index(name) for name in log.class_names), MISSING], np.int32)
-        log = replace(log, class_names=names, answer=new[log.answer], gold=new[log.gold])
-    classes = [str(name).casefold() for name in log.class_names]
-    meant = LogReading().meanings(map(str, truths), "truths") if log.kind == "pairwise" else {}
-    sides = {
-        Meaning.FIRST: 0,
-        Meaning.SECOND: 1,
-        Meaning.TIE: TIED,
-        Meaning.SIDE_A: 0,
-        Meaning.SIDE_B: 1,
-    }
-    codes = np.full(log.n_items, MISSING, np.int32)
-    n_unknown = 0
-    for name, truth in zip(items, truths, strict=True):
-        if (item := code_of.get(str(name))) is None:
-            n_unknown += 1
-            continue
-        said = str(truth).strip().casefold()
-        # a truth may be the name of the better system
-        if log.system_names:
-            pair = [log.system_names[log.system_a[item]], log.system_names[log.system_b[item]], TIE]
-            classes = [name.casefold() for name in pair]
-        code = (
-            classes.index(said)
-            if said in classes
-            else sides.get(meant.get(str(truth), Meaning.EMPTY), MISSING)
-        )
-        if code == MISSING:
-            expected = ", ".join(classes)
-            raise InputError(
-                f"the gold of item {log.item_names[item]!r} is {str(truth)!r}; expected one of"
-                f" {expected}"
+        votes = frame.select(item, gold=pl.col(truth[0]), **sides)
+        # without names, the votes on an item are numbered
+        who: Any = pl.int_range(1, pl.len() + 1).over("item", *sides).cast(pl.String)
+        votes = votes.with_columns(judge=frame[roles["judge"][0]] if "judge" in roles else who)
+    if sides and log.system_names:
+        a, b = pl.min_horizontal(*sides), pl.max_horizontal(*sides)
+        both = pl.concat_str("item", pl.lit(", "), a, pl.lit(" vs "), b)
+        is_pair = both.is_in([str(each) for each in log.item_names])
+        votes = votes.with_columns(item=pl.when(is_pair).then(both).otherwise("item"))
+    return name, votes.filter(pl.col("gold").str.strip_chars() != "", ~pl.col("item").is_null())
+
+
+def _with_votes(log: JudgeLog, votes: pl.DataFrame, name: str, reading: LogReading) -> JudgeLog:
+    """Take what most people say as the truth, and keep their votes if several voted."""
+    code_of = {str(each): code for code, each in enumerate(log.item_names)}
+    item = _replace(votes["item"], code_of, MISSING)
+    if log.kind == "pairwise":
+        flip = np.zeros(votes.height, bool)
+        if log.system_names and "system_a" not in votes.columns:
+            a, b = (
+                [log.system_names[s] for s in side[item]] for side in (log.system_a, log.system_b)
             )
-        codes[item] = code
-    if n_unknown == len(items):
-        examples = f"the gold has {items[:1]}, the log has {log.item_names[:1]}; write items alike"
-        raise InputError(
-            f"none of the {len(items):,} gold truths belongs to an item of the log: {examples}"
+            votes = votes.with_columns(system_a=pl.Series(a), system_b=pl.Series(b))
+        elif log.system_names:
+            flip = (votes["system_a"] > votes["system_b"]).to_numpy()
+        by_map = LogReading(verdict_map=reading.verdict_map)
+        answer = _sides(_meanings(votes, "gold", by_map), np.zeros(votes.height, np.int8), flip)
+    else:
+        log, answer = _classes_of(log, votes["gold"].to_list(), reading)
+    if (odd := np.flatnonzero(answer == MISSING)).size:
+        i, expected = item[odd[0]], log.class_names
+        if log.system_names:
+            expected = [log.system_names[log.system_a[i]], log.system_names[log.system_b[i]], TIE]
+        problem = f"the gold of item {log.item_names[i]!r} is {votes['gold'][int(odd[0])]!r}"
+        listed = ", ".join(map(str, expected[:MOST_CLASSES]))
+        raise InputError(f"{problem}; expected one of {listed}", name)
+    gold, _ = majority(item, answer, log.n_items)
+    names, person = np.unique(votes["judge"].to_numpy(), return_inverse=True)
+    people = People(item, person.astype(np.int32), answer, list(map(str, names)))
+    is_shared = len(names) > 1 and np.bincount(item).max() > 1
+    return replace(log, gold=gold, people=people if is_shared else log.people)
+
+
+def _classes_of(
+    log: JudgeLog, truths: Sequence[str], reading: LogReading
+) -> tuple[JudgeLog, Codes]:
+    """Return the class of each truth, and the log with the classes that no judge used."""
+    known, words = {fold(name): str(name) for name in log.class_names}, []
+    by_map = LogReading(verdict_map=reading.verdict_map)
+    for truth in truths:
+        said = class_of(by_map.said(truth) or truth, frozenset(known))
+        number = number_of(said) if log.is_ordered and isinstance(said, str) else None
+        words.append(f"{number:g}" if number is not None else said)
+    new = {fold(word): word for word in words if isinstance(word, str)}
+    new = {key: word for key, word in new.items() if key not in known}
+    if log.is_ordered:
+        new = {key: word for key, word in new.items() if number_of(word) is not None}
+    is_right = any(isinstance(word, str) and fold(word) in known for word in words)
+    if new and is_right and (log.is_ordered or len(new | known) <= MOST_CLASSES):
+        names = sorted([*log.class_names, *new.values()], key=float if log.is_ordered else None)
+        code = np.array([*(names.index(name) for name in log.class_names), MISSING], np.int32)
+        listed = ", ".join(sorted(new.values()))
+        notes = [] if log.is_ordered else [f"no judge used the class {listed}, which truths have"]
+        parts: dict[str, Any] = {"answer": code[log.answer], "gold": code[log.gold]}
+        log = replace(log, class_names=names, notes=log.notes + notes, **parts)
+    code_of = {fold(name): code for code, name in enumerate(log.class_names)}
+    codes = [
+        code_of.get(fold(word), MISSING) if isinstance(word, str) else MISSING for word in words
+    ]
+    return log, np.array(codes, np.int32)
+
+
+def _with_people(
+    log: JudgeLog, table: pl.DataFrame, reading: LogReading, roles: Roles, frame: pl.DataFrame
+) -> JudgeLog:
+    """Take the votes of people from their columns, or from those judges who are people."""
+    if columns := roles.get("people"):
+        first = np.unique(log.item, return_index=True)[1]
+        items = [str(log.item_names[i]) for i in log.item[first]]
+        cells = frame.select(columns)[table["row"].to_numpy()[first]]
+        votes = cells.with_columns(item=pl.Series(items)).unpivot(
+            index="item", variable_name="judge", value_name="gold"
         )
-    left_out = (
-        [f"{n_unknown:,} gold truths belong to no item of the log and are left out"]
-        if n_unknown
-        else []
+        return _with_votes(log, votes.drop_nulls("gold"), ", ".join(columns), reading)
+    if reading.people is None:
+        return log
+    patterns = [part.strip() for part in reading.people.split(",")]
+    who = [name for name in log.judge_names if any(fnmatchcase(name, each) for each in patterns)]
+    if not who or len(who) == log.n_judges:
+        problem = f"{reading.people} names {'all judges' if who else 'no judge'}"
+        listed = ", ".join(log.judge_names[:MOST_CLASSES])
+        raise InputError(f"{problem}; the judges are {listed}")
+    own = merge_calls(only_judges(log, who))
+    said = own.answer >= 0
+    item, person, answer = (
+        part[said].astype(np.int32) for part in (own.item, own.judge, own.answer)
     )
-    return replace(log, gold=codes, notes=[*log.notes, *left_out])
+    rest = only_judges(log, [name for name in log.judge_names if name not in who])
+    names = [name for name in log.judge_names if name in who]
+    gold, _ = majority(item, answer, log.n_items)
+    return replace(rest, gold=gold, people=People(item, person, answer, names))
+
+
+# For commands that read votes.
+
+
+def find_judge_logs(
+    votes: Any, gold: str | None = None, item: Any = None
+) -> dict[str, JudgeLog] | None:
+    """Read what commands take for votes as a log of judges, by criterion; None if it is not one."""
+    sources = sources_of(votes) if is_files(votes) else []
+    if not sources and not isinstance(votes, Table) and not hasattr(votes, "columns"):
+        return None
+    opened = None if sources else votes if isinstance(votes, Table) else open_table(votes)
+    columns = {str(name) for name in opened.columns} if opened else set()
+    for source in sources[:1]:
+        columns = {*source.columns, *source.record}
+    is_tool = is_tool_file(sources[0]) if sources else tool_of(columns) is not None
+    names = [bare_name(column) for column in columns]
+    words = VERDICT.words | VERDICT.others[0]
+    has_verdict = any(name in words or name.endswith(("verdict", "winner")) for name in names)
+    has_judge = any(name in JUDGE.words for name in names)
+    has_order = any(name in ORDER.words or name.endswith(ORDER_ENDS) for name in names)
+    sides = "system" in _pairs(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)))
+    if not is_tool and not (has_verdict and (has_judge or has_order or sides)):
+        return None
+    known = {role: name for role, name in (("item", item), ("gold", gold)) if isinstance(name, str)}
+    try:
+        logs = read_judge_logs(sources or opened, **known)
+    except InputError:
+        # a table of votes may well have a column that is called so
+        if is_tool or has_judge or sides:
+            raise
+        return None
+    are_pairs = all(log.kind == "pairwise" for log in logs.values())
+    return logs if is_tool or has_judge or are_pairs else None

@@ -27,7 +27,7 @@ from finegold.io.long import read_cells, read_long
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import READABLE, is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
-from finegold.io.truth import as_texts, with_gold
+from finegold.io.truth import GoldColumn, as_texts, with_gold
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
@@ -194,6 +194,11 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         votes.title = name
     if options.encoding is not None or options.separator or options.header != 1:
         votes = with_dialect(votes, options.encoding, options.separator, options.header)
+    if is_files(votes):
+        # a stream can be read once
+        votes = sources_of(votes)
+    if (by_criterion := _read_judges(votes, options)) is not None:
+        return by_criterion
     if not is_files(votes):
         if options.format is not None:
             problem = f"the format {options.format} is one of files; give a path"
@@ -231,6 +236,43 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     from finegold.io.exports.read import read_export
 
     return read_export(export, sources, options)
+
+
+def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | None:
+    """Return the votes of a log of LLM judges by criterion, with the swap of answers undone; None
+    for anything else.
+    """
+    if options.layout is not None or options.format is not None or options.names_columns:
+        return None
+    from finegold.io.judge_logs import as_votes, find_judge_logs
+
+    gold = options.gold if isinstance(options.gold, GoldColumn) else None
+    logs = find_judge_logs(votes, gold=gold, item=options.task)
+    if logs is None:
+        return None
+    if options.question not in (None, ALL, *logs) or (options.question is None and len(logs) > 1):
+        listed = ", ".join(f'"{name}" ({log.n_verdicts:,})' for name, log in logs.items())
+        one = use(question=Placeholder("NAME"), text="for one of them")
+        every = use(question=ALL, when="where several results can be shown")
+        raise InputError(f"the log has {len(logs)} criteria: {listed}", remedies=[one, every])
+    found = {}
+    for name, log in logs.items():
+        if options.question not in (None, ALL, name):
+            continue
+        frame, finding = as_votes(log)
+        has_gold = options.gold is True or gold is not None
+        known: dict[str, Any] = {
+            "task": "task",
+            "annotator": "annotator",
+            "label": "label",
+            "layout": "long",
+        }
+        own: dict[str, Any] = {"gold": True} if has_gold else {}
+        table = open_table(frame if has_gold else frame.drop("gold"))
+        read_as = replace(options, question=None, **known, **own)
+        votes_ = _read_table(replace(table, title="the log of judges"), read_as)
+        found[name] = replace(votes_, hygiene=Hygiene([finding]).join(votes_.hygiene))
+    return found
 
 
 def _read_table(opened: Table, options: ReadOptions) -> Annotations:

@@ -78,6 +78,7 @@ TEXT = frozenset({"csv", "tsv", "jsonl"})
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 # of files in a folder without plain tables
 EXPORTS = (".json", ".json.gz", ".zip", ".eval", *workbooks.SUFFIXES)
+SCORES = (".txt", ".txt.gz", ".qrels", ".qrels.gz")
 READABLE = frozenset(
     {*TABLES, *COMPRESSIONS, *workbooks.SUFFIXES, ".json", ".zip", ".eval", ".manifest"}
 )
@@ -392,8 +393,10 @@ def _data_files(folder: Path, path: str) -> list[Source]:
             ]
             tables = [source for source in files if by_extension(source.data)[0]]
             exports = [source for source in files if source.name.lower().endswith(EXPORTS)]
-            if tables or exports:
-                return tables or exports
+            # scores of judges may be lines of text
+            scores = [source for source in files if source.name.lower().endswith(SCORES)]
+            if found := tables or exports or scores:
+                return found
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
     raise InputError(

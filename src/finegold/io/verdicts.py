@@ -124,6 +124,8 @@ NO_ERROR = {
     "no",
     "200",
 }
+# how MT-bench writes that no score was found
+NO_SCORES = {"-1", "-1.0"}
 NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
 # share of other numbers from which 1 and 2 do not mean the first and the second answer
 MOST_ODD = 0.1
@@ -135,7 +137,7 @@ def meaning_of(text: str | None) -> Meaning:
     """Return what a pairwise verdict means."""
     if text is None or text.strip().casefold() in NOTHING:
         return Meaning.EMPTY
-    for said in _candidates(text):
+    for said in map(str.casefold, _candidates(text)):
         for meaning, pattern in PATTERNS.items():
             if pattern.fullmatch(said):
                 return meaning
@@ -145,14 +147,27 @@ def meaning_of(text: str | None) -> Meaning:
     return _failure_of(text)
 
 
-def class_of(text: str | None) -> str | Meaning:
-    """Return the class that a pointwise verdict names, in lower case, or how the call failed."""
-    if text is None or text.strip().casefold() in NOTHING:
+def class_of(text: str | None, classes: frozenset[str] = frozenset()) -> str | Meaning:
+    """Return the class that a pointwise verdict names, in the letters of the text, or how the call
+    failed. What is one of `classes`, given in small letters, is a class whatever it sounds like.
+    """
+    if text is None or not text.strip():
+        return Meaning.EMPTY
+    if fold(text) in classes:
+        return bare_text(text)
+    if text.strip().casefold() in NOTHING:
         return Meaning.EMPTY
     said, failed = next(iter(_candidates(text)), ""), _failure_of(text)
-    is_failed = failed != Meaning.UNREADABLE and said == _plain(text)
+    is_failed = failed != Meaning.UNREADABLE and said == bare_text(text)
     is_class = said and len(said) <= LONGEST_CLASS and len(said.split()) <= MOST_WORDS
     return said if is_class and not is_failed else failed
+
+
+def sounds_like_failure(text: str) -> bool:
+    """Return whether a short text would be read as a failed call, though it may be a class."""
+    said = bare_text(text)
+    is_short = 0 < len(said) <= LONGEST_CLASS and len(said.split()) <= MOST_WORDS
+    return is_short and (fold(text) in NO_SCORES or isinstance(class_of(text), Meaning))
 
 
 def _option(default: Any, help: str, **about: Any) -> Any:
@@ -165,12 +180,20 @@ class LogReading:
     `finegold.options`.
     """
 
-    item: str | None = _option(None, "The column with the items.")
-    judge: str | None = _option(None, "The column with the judges.")
+    item: str | None = _option(None, "The column with the items, or several: question,pair.")
+    judge: str | None = _option(None, "The column with the judges, or several: model,prompt.")
     verdict: str | None = _option(None, "The column with the verdicts.")
     order: str | None = _option(None, "The column with the order of the answers: AB or BA.")
     system_a: str | None = _option(None, "The column with the first system.")
     system_b: str | None = _option(None, "The column with the second system.")
+    criterion: str | None = _option(None, "The column with the criterion that a row judges.")
+    question: str | None = _option(None, "The criterion to read, if the log has several.")
+    people: str | None = _option(
+        None,
+        "Who of the judges is a person, or the columns with the votes of people: ann,bob or"
+        " 'human*'. Their majority is the truth.",
+        metavar="NAMES",
+    )
     repeat: str | None = _option(None, "The column with the number of the repeat.")
     cost: str | None = _option(None, "The column with the price of the call.")
     error: str | None = _option(None, "The column with the error or the status of the call.")
@@ -194,7 +217,8 @@ class LogReading:
     )
     verdict_map: Mapping[str, str] | str | None = _option(
         None,
-        "What verdicts mean: A, B or tie, or the name of a class. Several are separated by commas.",
+        "What verdicts and truths mean: A, B or tie, or the name of a class. Several are separated"
+        " by commas.",
         metavar="X=A,Y=B",
     )
     # the column with known truths; the readers have it as a keyword of their own
@@ -235,8 +259,8 @@ class LogReading:
                 return None
             text = next((part for part in matches[-1].groups() if part is not None), matches[-1][0])
         assert not isinstance(self.verdict_map, str)
-        meant = {_plain(word): meaning for word, meaning in (self.verdict_map or {}).items()}
-        return meant.get(_plain(text), text)
+        meant = {fold(word): meaning for word, meaning in (self.verdict_map or {}).items()}
+        return meant.get(fold(text), text)
 
     def meanings(self, texts: Iterable[str], what: str = "verdicts") -> dict[str, Meaning]:
         """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside
@@ -249,7 +273,7 @@ class LogReading:
             for text, part in parts.items()
         }
         all_numbers = {
-            text: number_of(_plain(part)) for text, part in parts.items() if part is not None
+            text: number_of(fold(part)) for text, part in parts.items() if part is not None
         }
         numbers = {text: number for text, number in all_numbers.items() if number is not None}
         values = set(numbers.values())
@@ -287,26 +311,31 @@ def is_clearly_pairwise(texts: Iterable[str]) -> bool:
     """Return whether verdicts speak of a first or second answer, a tie or a win, as classes would
     not.
     """
-    return any(CLEAR.fullmatch(said) for text in texts for said in _candidates(text))
+    return any(CLEAR.fullmatch(said.casefold()) for text in texts for said in _candidates(text))
 
 
 def _candidates(text: str) -> Iterable[str]:
     """Yield what may be the verdict: the marked part of the text, then the whole text."""
     if len(text) <= 2:
-        yield text.casefold()
+        yield text
         return
     for patterns in (MARKED[:3], FIELDS, MARKED[3:]):
         matches = (pattern.findall(text) for pattern in patterns)
-        candidates = [_plain(each[-1]) for each in matches if each]
+        candidates = [bare_text(each[-1]) for each in matches if each]
         yield from candidates[:1] if patterns is FIELDS else candidates
     if found := [side for sides in BETTER.findall(text) for side in sides if side]:
-        yield found[-1].casefold() if len(found[-1]) > 1 else f"answer {found[-1].casefold()}"
-    yield _plain(text)
+        yield found[-1] if len(found[-1]) > 1 else f"answer {found[-1]}"
+    yield bare_text(text)
 
 
-def _plain(text: Any) -> str:
-    """Remove case, quotes, brackets, asterisks and final points."""
-    return " ".join(str(text).casefold().strip(" \t\r\n\"'`*[](){}<>.,:;!").split())
+def bare_text(text: Any) -> str:
+    """Remove quotes, brackets, asterisks and final points."""
+    return " ".join(str(text).strip(" \t\r\n\"'`*[](){}<>.,:;!").split())
+
+
+def fold(text: Any) -> str:
+    """Remove them and the case."""
+    return bare_text(text).casefold()
 
 
 def _failure_of(text: str) -> Meaning:

@@ -579,11 +579,12 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
             ),
         )
     # a map of pairs of judges
-    if judges["pairs"]:
-        alike = max(judges["pairs"], key=lambda pair: pair["excess"])
+    pairs = judges["pairs"]
+    if pairs:
+        alike = max(pairs, key=lambda pair: pair["excess"])
         pair = f"{alike['one']} and {alike['other']}"
         names = [one["judge"] for one in judges["judges"]]
-        excess = {(pair["one"], pair["other"]): pair["excess"] for pair in judges["pairs"]}
+        excess = {(one["one"], one["other"]): one["excess"] for one in pairs}
         cells = marks(
             "rect",
             {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12},

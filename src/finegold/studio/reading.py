@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge, whole
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.exports import find_export
 from finegold.io.exports.base import Export, ExportOptions
-from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
+from finegold.io.judge_logs import JudgeLog, find_judge_logs, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
 from finegold.io.source import (
@@ -49,8 +49,6 @@ JUDGE_EXPORTS = (
     "arena",
     "alpaca-eval",
 )  # exports whose records are verdicts on pairs
-JUDGES = ("judge", "evaluator", "grader", "llm")  # how names of columns of LLM judges begin
-VERDICTS = ("verdict", "judg", "decision", "raw")
 SHOWN_ROWS = 12
 SHOWN_CHARACTERS = 200  # of each value in the preview
 MAX_LENGTH = 10_000  # of a text, a list or a table in a request
@@ -409,18 +407,15 @@ def _texts(head: pl.DataFrame) -> list[list[str | None]]:
 def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     """Return the columns of tasks, annotators and labels if these first rows are of a judge log, otherwise None."""
     try:
-        chosen = choose_columns(head.columns, LogReading(), source="", by_file=False)
-        log = read_judge_log(head)
+        logs = find_judge_logs(head, gold=None)
     except InputError:
         return None
-    # Without orders or systems, the names of columns must say that these are verdicts of LLM judges.
-    is_call = bare_name(chosen["verdict"]).startswith(VERDICTS) or bool(
-        {"cost", "error"} & chosen.keys()
-    )
-    is_judged = is_call and bare_name(chosen["judge"]).startswith(JUDGES)
-    if not log.system_names and (log.first < 0).all() and not is_judged:
-        return None
-    return {"task": chosen["item"], "annotator": chosen["judge"], "label": chosen["verdict"]}
+    roles = next(iter(logs.values())).reading.roles if logs else {}
+    names = {"task": "item", "annotator": "judge", "label": "verdict"}
+    found = {name: roles[role].columns for name, role in names.items() if role in roles}
+    return {
+        name: ",".join(each) for name, each in found.items() if set(each) <= set(head.columns)
+    } or None
 
 
 def read_log(path: Path, options: Reading) -> JudgeLog:

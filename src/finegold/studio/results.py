@@ -223,7 +223,7 @@ def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
             for task, truth in truths_of(services.store, project).items():
                 if text_of(task) in item and text_of(truth) in label:
                     gold[item[text_of(task)]] = label[text_of(truth)]
-            kept[key] = assess(replace(log, gold=gold)).view()
+            kept[key] = assess(replace(log, gold=gold)).to_dict()
             while len(kept) > MAX_KEPT:
                 del kept[next(iter(kept))]
         return kept[key]

@@ -11,15 +11,15 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.insight.judges.answers import NOTHING, Answers, Share, merge, prediction_powered
-from finegold.insight.judges.scores import MIN_GOLD
+from finegold.insight.judges.answers import MIN_GOLD, NOTHING, Answers, Share, merge
+from finegold.insight.judges.rates import corrected
 from finegold.insight.votes import Floats, Integers
 from finegold.io.judge_logs import JudgeLog
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
 
 # of the priors
-STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD = 3.0, 2.0, 3.0, 0.5, 3.0
+STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD = 3.0, 2.0, 3.0, 0.5
 A_WINS, B_WINS, TIE = 0, 1, 2
 
 
@@ -39,8 +39,6 @@ class Games:
     n_systems: int
     n_judges: int
     n_items: int
-    # how much longer A is: -4 to 4 quarters of both; None if strengths leave it aside
-    longer: Integers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +55,6 @@ class Strengths:
     discrimination: Floats
     # [B, S]
     draws: Floats
-    # the effect of an answer that is longer by all of both
-    length: Share
 
 
 def fit_strengths(
@@ -70,7 +66,7 @@ def fit_strengths(
     best = minimize(model.loss, start, jac=True, method="L-BFGS-B", options=options).x
     # polishes what the line search left
     best = best - np.linalg.solve(model.hessian(best), model.loss(best)[1])
-    theta, position, tie, discrimination, length = model.split(best)
+    theta, position, tie, discrimination = model.split(best)
     # Items are drawn with replacement, and each draw takes one Newton step.
     shape = (games.n_items, len(model.counts))
     scores = coo_array(
@@ -78,19 +74,12 @@ def fit_strengths(
     ).tocsr() @ model.scores(best)
     scores = scores[np.bincount(games.item, minlength=games.n_items) > 0]
     # of each item on the parameters
-    influence = scores @ np.linalg.inv(model.hessian(best))
-    influence, on_length = influence[:, : games.n_systems], influence[:, len(best) - len(length) :]
+    influence = (scores @ np.linalg.inv(model.hessian(best)))[:, : games.n_systems]
     influence -= influence.mean(axis=1, keepdims=True)
     rng, n = np.random.default_rng(seed), len(influence)
     weights = [np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws)]
     draws = np.array([theta + weight @ influence for weight in weights])
-    effect = NOTHING
-    if len(length):
-        low, high = np.quantile(
-            [length[0] + weight @ on_length[:, 0] for weight in weights], [0.025, 0.975]
-        )
-        effect = Share(float(length[0]), float(low), float(high))
-    return Strengths(theta, position, tie, discrimination, draws, effect)
+    return Strengths(theta, position, tie, discrimination, draws)
 
 
 class Model:
@@ -100,36 +89,25 @@ class Model:
 
     def __init__(self, games: Games, learn_weights: bool) -> None:
         S, J = games.n_systems, games.n_judges
-        shape = (S, S, J, 3, 3, 9)
+        shape = (S, S, J, 3, 3)
         order = games.order.astype(np.int64) + 1
-        longer = np.zeros_like(games.a) if games.longer is None else games.longer
-        key = np.ravel_multi_index(
-            (games.a, games.b, games.judge, order, games.outcome, longer + 4), shape
-        )
+        key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome), shape)
         distinct, self.cell_of = np.unique(key, return_inverse=True)
-        self.a, self.b, self.judge, order, self.outcome, longer = np.unravel_index(distinct, shape)
-        self.order, self.counts, self.longer = (
-            order - 1.0,
-            np.bincount(self.cell_of, games.weight),
-            (longer - 4) / 4,
-        )
+        self.a, self.b, self.judge, order, self.outcome = np.unravel_index(distinct, shape)
+        self.order, self.counts = order - 1.0, np.bincount(self.cell_of, games.weight)
         self.learn_weights = learn_weights
-        sizes = [S, J, J, J if learn_weights else 0, 0 if games.longer is None else 1]
+        sizes = [S, J, J, J if learn_weights else 0]
         self.ends = np.cumsum(sizes)
-        spread = (STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD)
+        spread = (STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD)
         self.precision: Floats = np.repeat(np.array([1 / sd**2 for sd in spread]), sizes)
         # The parameters that each cell depends on.
         parts = [self.a, self.b, S + self.judge, S + J + self.judge, S + 2 * J + self.judge]
-        self.is_used = [True] * 4 + [learn_weights, games.longer is not None]
-        parts.append(np.full_like(self.a, self.ends[-1] - 1))
-        self.columns = np.stack(
-            [part for part, is_used in zip(parts, self.is_used, strict=True) if is_used]
-        )
+        self.columns = np.stack(parts if learn_weights else parts[:-1])
 
-    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        theta, position, tie, free, length = np.split(x, self.ends[:-1])
+    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        theta, position, tie, free = np.split(x, self.ends[:-1])
         log_s = free - free.mean() if self.learn_weights else np.zeros(len(position))
-        return theta - theta.mean(), position, tie, log_s, length
+        return theta - theta.mean(), position, tie, log_s
 
     def loss(self, x: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient."""
@@ -160,9 +138,9 @@ class Model:
         """Return the log probability of each cell, and its derivatives by the parameters in
         `columns`.
         """
-        theta, position, tie, log_s, length = self.split(x)
+        theta, position, tie, log_s = self.split(x)
         s, gap = np.exp(log_s)[self.judge], theta[self.a] - theta[self.b]
-        eta = s * gap + position[self.judge] * self.order + length.sum() * self.longer
+        eta = s * gap + position[self.judge] * self.order
         logits = np.stack([eta / 2, -eta / 2, tie[self.judge]])
         logits -= logits.max(axis=0)
         log_p = logits - np.log(np.exp(logits).sum(axis=0))
@@ -170,17 +148,8 @@ class Model:
         sign = np.where(self.outcome == A_WINS, 1.0, np.where(self.outcome == B_WINS, -1.0, 0.0))
         by_eta = (sign - (p[A_WINS] - p[B_WINS])) / 2
         by_tie = (self.outcome == TIE) - p[TIE]
-        parts = [
-            by_eta * s,
-            -by_eta * s,
-            by_eta * self.order,
-            by_tie,
-            by_eta * s * gap,
-            by_eta * self.longer,
-        ]
-        by_column = np.stack(
-            [part for part, is_used in zip(parts, self.is_used, strict=True) if is_used]
-        )
+        parts = [by_eta * s, -by_eta * s, by_eta * self.order, by_tie, by_eta * s * gap]
+        by_column = np.stack(parts if self.learn_weights else parts[:-1])
         return np.take_along_axis(log_p, self.outcome[None], axis=0)[0], by_column
 
     def _centred(self, gradient: Floats) -> Floats:
@@ -207,7 +176,9 @@ class Standing:
     rank_low: int
     rank_high: int
     # expected against an average opponent; a tie counts one half
-    win_rate: Share
+    expected_win_rate: Share
+    # share of its verdicts that it won; a tie counts one half
+    won: float
     # share of its pairs that it wins by the known truths, with the judges' help
     people: Share
     n_verdicts: int
@@ -216,15 +187,11 @@ class Standing:
         """Return the figures as JSON and tables have them."""
         ranks = "-".join(str(rank) for rank in dict.fromkeys((self.rank_low, self.rank_high)))
         row: dict[str, Any] = {"system": self.system, "rank": self.rank, "ranks": ranks}
-        figures = {
-            "strength": self.strength,
-            "win_rate": self.win_rate,
-            "people_win_rate": self.people,
-        }
-        for (name, share), start in zip(figures.items(), ("", "win_", "people_"), strict=True):
+        for name in ("strength", "expected_win_rate", "people"):
+            share, start = getattr(self, name), "" if name == "strength" else f"{name}_"
             if share.value == share.value:
                 row |= {name: share.value, f"{start}low": share.low, f"{start}high": share.high}
-        return row | {"n_verdicts": self.n_verdicts}
+        return row | {"won": self.won, "n_verdicts": self.n_verdicts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,15 +200,15 @@ class Ranking:
 
     Attributes:
         standings (list): One entry per system, the best first: `system`, `strength` with its
-            interval, `rank`, `rank_low`, `rank_high`, `win_rate` with its interval, `people` (the
-            win rate by known truths), `n_verdicts`.
+            interval, `rank`, `rank_low`, `rank_high`, `expected_win_rate` (against an average
+            opponent) with its interval, `won` (the share of its verdicts), `people` (the share
+            that it would win if people judged everything), `n_verdicts`.
         win_rates (ndarray of shape (n_systems, n_systems)): The observed share of verdicts that a
             system (row) wins against another (column), in the order of the standings. A tie counts
             one half; NaN where two systems were not compared.
-        position: The effect of being shown first on the log-odds, by judge.
+        position: The effect of being shown first on the log-odds, by judge; 0 where the log has
+            every pair of systems in one order only.
         discrimination: How much the verdicts of each judge depend on the systems; 1 is average.
-        length_effect: The effect of length on the log-odds, if strengths leave it aside: of an
-            answer beside an empty one.
         notes: What a reader should know.
     """
 
@@ -249,7 +216,6 @@ class Ranking:
     win_rates: Floats
     position: dict[str, float]
     discrimination: dict[str, float]
-    length_effect: Share = NOTHING
     notes: list[str] = field(default_factory=list)
 
     def table(self) -> Any:
@@ -257,7 +223,7 @@ class Ranking:
 
         Returns:
             data frame: System, rank, range of ranks, strength with interval, expected win rate,
-                number of verdicts.
+                share won, number of verdicts.
         """
         rows = [one.plain() for one in self.standings]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
@@ -284,9 +250,6 @@ class Ranking:
             "judges": {
                 name: {figure: of[name] for figure, of in figures.items()} for name in self.position
             },
-            "length_effect": (
-                None if self.length_effect is NOTHING else self.length_effect._asdict()
-            ),
             "notes": self.notes,
         }
 
@@ -302,7 +265,6 @@ def rank_systems(
     weights: Weights,
     *,
     seed: int,
-    control_length: bool,
     answers: Answers | None = None,
 ) -> Ranking:
     """Rank the systems of a log. `judge_weights` discounts judges that err alike."""
@@ -310,9 +272,7 @@ def rank_systems(
         raise InputError(f'weights must be "learned" or "equal", not {weights!r}')
     if seed < 0:
         raise InputError(f"the seed must not be negative: {seed}")
-    games = games_of(
-        log, judge_weights if weights == "learned" else np.ones(log.n_judges), control_length
-    )
+    games = games_of(log, judge_weights if weights == "learned" else np.ones(log.n_judges))
     fit = fit_strengths(games, learn_weights=weights == "learned", seed=seed)
     order = np.argsort(-fit.theta, kind="stable")
     ranks = np.argsort(np.argsort(-fit.draws, axis=1), axis=1) + 1
@@ -338,7 +298,8 @@ def rank_systems(
             rank=place,
             rank_low=int(rank_low[s]),
             rank_high=int(rank_high[s]),
-            win_rate=Share(*average[:, s].tolist()),
+            expected_win_rate=Share(*average[:, s].tolist()),
+            won=float(wins[s].sum() / max(n[s].sum(), 1)),
             people=people[s],
             n_verdicts=int(n[s].sum()),
         )
@@ -350,11 +311,16 @@ def rank_systems(
         have = "has" if len(extreme) == 1 else "have"
         limited = "so that strengths there are limited by the prior only"
         notes.append(f"{_listed(extreme)} {have} won or lost every verdict, {limited}")
+    if (games.order == 0).any() and (log.first >= 0).any():
+        notes.append(
+            "pairs of systems were shown in one order only, so what is due to the position cannot"
+            " be told from what is due to the systems"
+        )
     with np.errstate(invalid="ignore"):
         rates = (wins / np.where(n > 0, n, np.nan))[np.ix_(order, order)]
     position = dict(zip(log.judge_names, fit.position.tolist(), strict=True))
     discrimination = dict(zip(log.judge_names, np.exp(fit.discrimination).tolist(), strict=True))
-    return Ranking(standings, rates, position, discrimination, fit.length, notes)
+    return Ranking(standings, rates, position, discrimination, notes)
 
 
 def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
@@ -376,11 +342,14 @@ def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
         is_a, is_b = log.system_a == s, log.system_b == s
         mine = (is_a | is_b) & (n > 0)
         turn = np.where(is_b, 1.0, 0.0)[mine]
-        rates.append(prediction_powered(np.abs(turn - guess[mine]), np.abs(turn - truth[mine])))
+        known = np.abs(turn - truth[mine])
+        is_known = np.isfinite(known).sum() >= MIN_GOLD
+        share = corrected(np.abs(turn - guess[mine]), known, 0.0, 1.0) if is_known else NOTHING
+        rates.append(share)
     return rates
 
 
-def games_of(log: JudgeLog, judge_weights: Floats, control_length: bool = False) -> Games:
+def games_of(log: JudgeLog, judge_weights: Floats) -> Games:
     """Return the verdicts on pairs of systems; systems that no chain of comparisons connects are
     refused.
     """
@@ -415,23 +384,15 @@ def games_of(log: JudgeLog, judge_weights: Floats, control_length: bool = False)
             f" {'; '.join(map(_listed, groups))}. Strengths of different groups cannot be compared;"
             " add verdicts on pairs across groups, or rank each group on its own"
         )
-    longer = None
-    if control_length:
-        if log.length_a is None or log.length_b is None:
-            texts = (
-                "add two columns with the texts of the answers, such as response_a and response_b"
-            )
-            raise InputError(
-                "the log has no answers whose lengths could be left aside",
-                remedies=[Remedy(text=texts)],
-            )
-        share = (log.length_a - log.length_b) / np.maximum(log.length_a + log.length_b, 1)
-        longer = np.round(4 * np.nan_to_num(share)).astype(np.int64)[item]
     _, place, n = np.unique(item * log.n_judges + judge, return_inverse=True, return_counts=True)
     order, outcome = np.array([1.0, -1.0, 0.0])[log.first[used]], log.answer[used].astype(np.int64)
+    # a judge that saw no pair of systems in both orders has no position effect
+    key = (judge * S + a) * S + b
+    both = np.intersect1d(key[order > 0], key[order < 0])
+    order[~np.isin(judge, both // S**2)] = 0.0
     # verdicts of a judge on an item are one opinion
     weight = judge_weights[judge] / n[place]
-    return Games(a, b, judge, order, outcome, weight, item, S, log.n_judges, log.n_items, longer)
+    return Games(a, b, judge, order, outcome, weight, item, S, log.n_judges, log.n_items)
 
 
 def _listed(names: list[str]) -> str:

@@ -1,9 +1,8 @@
-"""Judgements of LLM judges as their benchmarks write them: MT-bench, JudgeBench, AlpacaEval, Arena
-and Arena-Hard.
+"""Logs of LLM judges as tools write them: records -> calls, a table with a row per verdict.
 
-Each record becomes one `Call` per game, and the calls become a `JudgeLog` (see `io/judge_logs.py`).
-A judge may play two games on a pair of answers, the second with the positions exchanged. What it
-says in both is its vote; if it contradicts itself it saw no difference, as MT-bench itself counts.
+The columns of a table of calls have usual names (item, judge, verdict, order, model_a, model_b,
+criterion, gold, error, ...), so that `io/judge_logs.py` reads it like any other table. Nothing is
+interpreted here but the place where a tool keeps each of them.
 """
 
 from __future__ import annotations
@@ -11,199 +10,202 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from finegold.errors import InputError, use
+from finegold.errors import InputError
 from finegold.io.exports import base
-from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions, need
-from finegold.io.source import Source, lines_of
-from finegold.io.tables import Table
-from finegold.io.verdicts import Meaning, meaning_of
+from finegold.io.exports.base import MISUSED, DamagedExport, need
+from finegold.io.exports.inspect_ai import HEADERS, _samples
+from finegold.io.source import BOM, Source, lines_of
+from finegold.votes.encoding import text_of
 
-# what the option `include` takes to count every game as a vote
-GAMES = "games"
-QUESTION_IDS = ("question_id", "uid", "id", "prompt_id", "question", "prompt")
-JUDGES = ("judge", "judge_model", "annotator", "evaluator", "rater")
-MODELS = (("model_a", "model_b"), ("model_1", "model_2"))
-JUDGE_BENCH = {"pair_id", "judgments"}
-ARENA_HARD = {"judge", "games", "model"}
+Call = dict[str, Any]
 # of LLMBar
 ORDERS = {"swap = False": "AB", "swap = True": "BA"}
-ALPACA_EVAL = {"instruction", "output_1", "output_2", "preference"}
-FIRST_OR_SECOND = (Meaning.FIRST, Meaning.SECOND, Meaning.TIE)
-# what a verdict of each form may say, and the end of a complaint about any other
-FORMS = {
-    "winner": (
-        (Meaning.SIDE_A, Meaning.SIDE_B, Meaning.TIE),
-        "the winner, expected model_1, model_2, tie or error",
-    ),
-    "verdict": (FIRST_OR_SECOND, "a verdict, expected one such as A>B, B>A or A=B"),
-    "preference": (FIRST_OR_SECOND, '"preference", expected a number from 1 to 2'),
-}
-# an unreadable verdict is a damaged record instead
-FAILED_CALLS = (Meaning.ERROR, Meaning.REFUSAL, Meaning.EMPTY)
+MODELS = (("model_a", "model_b"), ("model_1", "model_2"))
+# characters of the value of an assertion in its name
+SHOWN = 40
+# lines of query, iteration, passage and score
+QRELS = re.compile(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}")
+# fields of the logs of Inspect
+INSPECT = frozenset({"version", "status", "eval"})
+# a result of promptfoo whose call failed, and not its assertions
+FAILED_CALL = 2
 
 
-class Call(NamedTuple):
-    """One verdict of a judge. Its fields are columns of a judge log."""
+class Tool(NamedTuple):
+    """A tool: its name, the groups of fields of which one is in every record, and its reader."""
 
-    item: Any
-    judge: str
-    verdict: Any
-    # of the verdict: winner, verdict, preference or score
-    form: str
-    # AB or BA
-    order: str | None = None
-    model_a: str | None = None
-    model_b: str | None = None
-    turn: Any = None
-    gold: Any = None
-    # the answers, whose lengths are kept
-    text_a: str | None = None
-    text_b: str | None = None
-
-    @property
-    def task(self) -> str:
-        """The name of the task: with the models in alphabetical order, so that all judges vote on
-        the same one.
-        """
-        task, first, second = str(self.item), self.model_a, self.model_b
-        if first is not None:
-            task += (
-                f", {first}"
-                if second is None
-                else f", {min(first, second)} vs {max(first, second)}"
-            )
-        return task if self.turn is None else f"{task}, turn {self.turn}"
+    title: str
+    marks: tuple[frozenset[str], ...]
+    # the calls of a record, given what file it is in
+    calls_of: Callable[[Any, str], Iterable[Call]]
+    # whether the file is one object
+    is_whole: bool = False
 
 
-CallsOf = Callable[[Any, ExportOptions, Source | None], Iterator[Call]]
+def read_calls(source: Source) -> pl.DataFrame | None:
+    """Return the calls in the file of a tool; None if no tool that is known here wrote it."""
+    if (scores := _read_qrels(source)) is not None:
+        return scores
+    if source.record.keys() >= INSPECT or any(name in source.members for name in HEADERS):
+        return _table("Inspect", _inspect(source), source.name)
+    tool = tool_of({*source.columns, *source.record})
+    if tool is None:
+        return _read_by_judge(source)
+    records: Iterable[Any] = (
+        [_whole(source)]
+        if tool.is_whole
+        else base.read_records(source)
+        if source.record
+        else base.read_rows(source, source.columns)
+    )
+    return _table(
+        tool.title, _by_record(records, lambda each: tool.calls_of(each, source.name)), source.name
+    )
+
+
+def calls_in(frame: pl.DataFrame, name: str) -> pl.DataFrame | None:
+    """Return the calls in a data frame with the records of a tool; None if it is not one."""
+    tool = tool_of(frame.columns)
+    if tool is None:
+        return None
+    rows = frame.iter_rows(named=True)
+    return _table(tool.title, _by_record(rows, lambda each: tool.calls_of(each, "")), name)
+
+
+def is_tool_file(source: Source) -> bool:
+    """Return whether a tool wrote the file whose calls `read_calls` returns, and which holds no
+    votes otherwise.
+    """
+    return QRELS.match(source.text) is not None or (
+        tool_of({*source.columns, *source.record}) is not None
+    )
+
+
+def tool_of(names: Collection[str]) -> Tool | None:
+    """Return the tool that writes records with these fields."""
+    fields = frozenset(names)
+    return next(
+        (tool for tool in TOOLS if any(marks <= fields for marks in tool.marks)),
+        PANDALM if _result_of_pandalm(fields) else None,
+    )
+
+
+def by_judge(verdicts: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Return the calls of judge -> item -> verdict, or of item -> judge -> verdict: there are fewer
+    judges than items.
+    """
+    inner = {name for row in verdicts.values() for name in row}
+    names = ("judge", "item") if len(verdicts) <= len(inner) else ("item", "judge")
+    rows = [(outer, name, said) for outer, row in verdicts.items() for name, said in row.items()]
+    columns = zip(*rows, strict=True)
+    return _texts(dict(zip((*names, "verdict"), map(list, columns), strict=True)))
+
+
+def majority_of_people(source: Source) -> pl.DataFrame | None:
+    """Return what annotator1, annotator2, ... say of each idx, as PandaLM writes; None if there are
+    none.
+    """
+    if b'"annotator1"' not in source.text or b'"idx"' not in source.text:
+        return None
+    with source.open_bytes() as file:
+        frame = pl.read_json(file.read())
+    names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
+    people = frame.select(pl.col("idx").alias("item"), *names).cast(pl.String)
+    # 0 is a tie
+    people = people.with_columns(pl.col(names).replace({"0": "tie"}))
+    return people.unpivot(index="item", variable_name="person", value_name="gold").drop_nulls()
 
 
 # Records -> calls.
 
 
-def _mt_bench(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
+def _mt_bench(record: Any, file: str) -> Iterator[Call]:
     """Scores of one model's answer, or the winner of two games, of which the second shows the
     second model first.
     """
-    question, turn = base.need_id(record, "question_id", ExportOptions()), record.get("turn")
+    question = need(record, "question_id", object)
     judge = record.get("judge")
     # beside it is the prompt, which varies
     judge = judge[0] if isinstance(judge, list) and judge else judge
-    if not isinstance(judge, str) or not judge:
-        raise DamagedExport('found no "judge"')
-
-    def model(name: str) -> str:
-        if not isinstance(record.get(name), str) or not record[name]:
-            raise DamagedExport(f'found no "{name}"')
-        return str(record[name])
-
+    call = {"question_id": question, "judge": judge, "turn": record.get("turn")}
     if "score" in record:
-        score = record["score"]
-        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-            raise DamagedExport(f'found {score!r} for "score", expected a number')
-        # -1: no score was found in what the judge wrote
-        is_score = score is not None and score >= 0
-        yield Call(
-            question, judge, score if is_score else None, "score", model_a=model("model"), turn=turn
-        )
+        yield call | {"model": need(record, "model", str), "score": record["score"]}
         return
-    first, second = (model(name) for name in MODELS["model_a" not in record])
-    games = [
-        (name, order)
-        for name, order in (("g1_winner", "AB"), ("g2_winner", "BA"))
-        if name in record
-    ]
-    for name, order in [*games, *([("winner", None)] if "winner" in record else [])]:
-        yield Call(question, judge, record[name], "winner", order, first, second, turn)
-    if not games and "winner" not in record:
-        raise DamagedExport('found neither "score" nor "g1_winner"')
+    first, second = (need(record, name, str) for name in MODELS["model_a" not in record])
+    for name, order in (("g1_winner", "AB"), ("g2_winner", "BA"), ("winner", None)):
+        if name not in record:
+            continue
+        said = {"model_1": "model_a", "model_2": "model_b"}.get(str(record[name]), record[name])
+        yield call | {"winner": said, "order": order, "model_a": first, "model_b": second}
 
 
-def _judge_bench(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
+def _judge_bench(record: Any, file: str) -> Iterator[Call]:
     """Judgements of pairs of responses; the second sees them in the other order. The label is the
     truth.
     """
-    item = base.need_id(record, "pair_id", options)
     judgments = need(record, "judgments", list)
     about = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
     models = [
         part["judge_model"] for part in about if isinstance(part, dict) and part.get("judge_model")
-    ]
-    if not models and seen is not None:
-        models = re.findall(r"judge_model=(.+?)(?:,|\.jsonl|$)", PurePath(seen.name).name)
+    ] or re.findall(r"judge_model=(.+?)(?:,|\.jsonl|$)", PurePath(file).name)
     judge = f"{need(record, 'judge_name', str, '')} {models[0] if models else ''}".strip()
-    if not judge and seen is not None:
-        raise DamagedExport('found no "judge_name"')
     for order, said in _games(judgments, "decision"):
-        texts = {"text_a": record.get("response_A"), "text_b": record.get("response_B")}
-        yield Call(
-            item, judge or "judge", said, "verdict", order, gold=record.get("label"), **texts
-        )
+        yield {
+            "pair_id": need(record, "pair_id", object),
+            "judge": judge or "judge",
+            "verdict": said,
+            "order": order,
+            "label": record.get("label"),
+            "response_a": record.get("response_A"),
+            "response_b": record.get("response_B"),
+        }
 
 
-def _arena(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
-    """Battles of two models; and Arena-Hard's two games, in which the baseline is answer A, and
-    then answer B.
-    """
-
-    def first(names: tuple[str, ...], what: str) -> Any:
-        if not isinstance(record, dict):
-            raise DamagedExport(f"expected an object, found {record!r:.40}")
-        value = next((record[name] for name in names if record.get(name) not in (None, "")), None)
-        if value is None:
-            plain = use("to read the columns as they are", layout="long")
-            raise DamagedExport(f"found no {what}", f"add a field {names[0]}", plain)
-        return value
-
-    question, judge = first(QUESTION_IDS, "question"), str(first(JUDGES, "judge"))
-    if GAMES in record:
-        model, baseline = need(record, "model", str), need(record, "baseline", str, "baseline")
-        for order, said in _games(need(record, GAMES, list), "score"):
-            yield Call(question, judge, said, "verdict", order, baseline, model)
-        return
-    names = next((names for names in MODELS if names[0] in record), MODELS[0])
-    models = [need(record, name, str) for name in names]
-    winner = record.get("winner")
-    winner = {models[0]: "model_1", models[1]: "model_2", "A": "model_1", "B": "model_2"}.get(
-        str(winner), winner
-    )
-    yield Call(question, judge, winner, "winner", None, models[0], models[1], record.get("turn"))
+def _arena_hard(record: Any, file: str) -> Iterator[Call]:
+    """Two games, in which the baseline is answer A, and then answer B."""
+    names = [name for name in ("question_id", "uid", "id") if record.get(name) is not None]
+    question = need(record, names[0] if names else "question_id", object)
+    models = {
+        "model_a": need(record, "baseline", str, "baseline"),
+        "model_b": need(record, "model", str),
+    }
+    for order, said in _games(need(record, "games", list), "score"):
+        call = {"question_id": question, "judge": record.get("judge"), "verdict": said}
+        yield call | {"order": order} | models
 
 
-def _alpaca_eval(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
+def _alpaca_eval(record: Any, file: str) -> Iterator[Call]:
     """Preferences: 1 means the first output, 2 the second; AlpacaEval itself undoes the random
     order that it shows.
     """
-    instruction = need(record, options.task or "instruction", str)
     annotator = next(
         (record[name] for name in ("annotator", "annotator_index") if record.get(name) is not None),
         None,
     )
-    if annotator is None:
-        raise DamagedExport('found no "annotator"')
     # Outputs without a model are told apart by a checksum of the text.
     first, second = (
         str(record.get(f"generator_{number}") or "")
         or f"output {zlib.crc32(need(record, f'output_{number}', str).encode()):08x}"
         for number in (1, 2)
     )
-    preference = record.get("preference")
-    is_number = isinstance(preference, int | float) and not isinstance(preference, bool)
-    if preference is not None and not (
-        is_number and (preference != preference or 0 <= preference <= 2)
-    ):
-        raise DamagedExport(f"found {preference!r} for {FORMS['preference'][1]}")
-    yield Call(instruction, str(annotator), preference, "preference", None, first, second)
+    yield {
+        "instruction": need(record, "instruction", str),
+        "judge": "judge" if annotator is None else annotator,
+        "preference": record.get("preference"),
+        "generator_1": first,
+        "generator_2": second,
+        "output_1": record.get("output_1"),
+        "output_2": record.get("output_2"),
+    }
 
 
-def _llm_bar(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
+def _llm_bar(record: Any, file: str) -> Iterator[Call]:
     """Results of one judge in both orders; the winner names the output, in whichever order it was
     shown.
     """
@@ -212,18 +214,29 @@ def _llm_bar(record: Any, options: ExportOptions, seen: Source | None) -> Iterat
     gold = f"model_{record['label']}" if record.get("label") is not None else None
     for result in need(record, "results", list):
         for name, order in ORDERS.items():
-            if (game := result.get(name)) is not None:
+            if isinstance(game := result.get(name), dict):
                 said = game.get("winner")
                 winner = f"model_{said}" if str(said) in ("1", "2") else None
-                yield Call(
-                    item, "", winner, "winner", order, gold=gold, text_a=texts[1], text_b=texts[2]
-                )
+                call = {"item": item, "winner": winner, "order": order, "label": gold}
+                yield call | {"output_1": texts[1], "output_2": texts[2]}
 
 
-def _panda_lm(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
+def _panda_lm(record: Any, file: str) -> Iterator[Call]:
     """One verdict per record: 1 and 2 for the responses, 0 for a tie."""
-    name = next(name for name in record if name.endswith("_result"))
-    yield Call(record["idx"], "", record[name], "verdict")
+    name = _result_of_pandalm(record)
+    yield {"item": record["idx"], "verdict": record[name]}
+
+
+def _result_of_pandalm(names: Iterable[str]) -> str:
+    fields = set(names)
+    return next(
+        (
+            name
+            for name in sorted(fields)
+            if name.endswith("_result") and f"{name[:-7]}_reason" in fields and "idx" in fields
+        ),
+        "",
+    )
 
 
 def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
@@ -234,72 +247,158 @@ def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
         yield "BA" if number % 2 else "AB", None if game is None else game.get(name)
 
 
-# Calls -> a table for `read_judge_log`.
-
-
-# what marks a log, and its other columns
-TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {
-    "MT-bench": (
-        {"g1_winner", "g2_winner", "model_1", "model_2"},
-        ("question_id", "turn", "judge"),
-        _mt_bench,
-    ),
-    "JudgeBench": (JUDGE_BENCH, ("judge_name", "label", "response_A", "response_B"), _judge_bench),
-    "Arena-Hard": (ARENA_HARD, ("question_id", "uid", "baseline"), _arena),
-    "LLMBar": ({"results", "output_1", "output_2"}, ("input", "label"), _llm_bar),
-}
-
-
-def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
-    """Load the log of a tool that writes several verdicts per row, with a row per verdict; None for
-    a plain table.
-    """
-    results = [str(name) for name in opened.columns if str(name).endswith("_result")]
-    results = [name for name in results if f"{name[:-7]}_reason" in opened.columns]
-    tools = TOOLS | ({"PandaLM": ({"idx"}, tuple(results), _panda_lm)} if results else {})
-    tool = next((tool for tool, (marks, *_) in tools.items() if marks <= set(opened.columns)), None)
-    if tool is None:
-        return None
-    marks, others, calls_of = tools[tool]
-    wanted = [name for name in (*sorted(marks), *others) if name in opened.columns]
-    frame = opened.read(wanted).slice(0, most)
-    try:
-        records = frame.iter_rows(named=True)
-        calls = list(
-            base.with_numbers(records, lambda record: calls_of(record, ExportOptions(), None))
+def _promptfoo(record: Any, file: str) -> Iterator[Call]:
+    """Assertions are criteria; a result whose call failed has failed in each of them."""
+    results = record.get("results", record)
+    results = results if isinstance(results, list) else results.get("results", [results])
+    for entry in results:
+        provider = entry.get("provider") or {}
+        name = (
+            provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
         )
-        if all(call.verdict is None for call in calls):
+        call: Call = {"item": f"test {entry.get('testIdx')}, prompt {entry.get('promptIdx', 0)}"}
+        call |= {"judge": "promptfoo", "model": name}
+        parts = (entry.get("gradingResult") or {}).get("componentResults") or []
+        known = [part.get("assertion") or {} for part in parts]
+        known = known or (entry.get("testCase") or {}).get("assert") or [{}]
+        error = entry.get("error") if entry.get("failureReason") == FAILED_CALL or not parts else ""
+        types = [asked.get("type") for asked in known]
+        for number, asked in enumerate(known):
+            criterion = asked.get("metric") or asked.get("type") or "assertion"
+            if not asked.get("metric") and types.count(asked.get("type")) > 1:
+                criterion += f": {asked.get('value')!s:.{SHOWN}}"
+            passed = parts[number].get("pass") if parts and not error else None
+            said = None if passed is None else "pass" if passed else "fail"
+            yield call | {"criterion": criterion, "verdict": said, "error": error or None}
+
+
+def _deep_eval(record: Any, file: str) -> Iterator[Call]:
+    """Metrics are criteria, and the model that evaluates them is the judge."""
+    for number, case in enumerate(record["testCases"]):
+        for metric in case.get("metricsData") or []:
+            said = metric.get("success")
+            yield {
+                "item": str(case.get("name") or number),
+                "judge": metric.get("evaluationModel") or "deepeval",
+                "criterion": metric.get("name"),
+                "verdict": None if said is None else "pass" if said else "fail",
+                "error": metric.get("error"),
+            }
+
+
+def _open_ai(record: Any, file: str) -> Iterator[Call]:
+    """Events with a choice of the grading model, or of a match."""
+    data = record.get("data") if isinstance(record.get("data"), dict) else {}
+    said = data.get("choice", data.get("correct"))
+    if record.get("type") in ("metrics", "match") and said is not None:
+        verdict = ("pass" if said else "fail") if isinstance(said, bool) else str(said)
+        sample = str(record.get("sample_id"))
+        yield {"item": sample, "judge": sample.rpartition(".")[0] or "eval", "verdict": verdict}
+
+
+def _inspect(source: Source) -> Iterator[Call]:
+    """Scorers are judges, and the keys of a score that is an object are criteria."""
+    samples = _samples(source)
+    # what was evaluated
+    next(samples, None)
+    for sample in samples:
+        name, epoch = need(sample, "id", object), sample.get("epoch", 1)
+        scores = need(sample, "scores", dict, {})
+        if not scores and sample.get("score") is not None:
+            scores = {"score": sample["score"]}
+        for scorer, score in scores.items():
+            value = score.get("value") if isinstance(score, dict) else score
+            for key, said in (value if isinstance(value, dict) else {None: value}).items():
+                said = None if isinstance(said, list) or said != said else said
+                yield {"item": name, "judge": scorer, "criterion": key, "verdict": said} | {
+                    "repeat": epoch
+                }
+
+
+TOOLS = (
+    Tool("MT-bench", (frozenset({"g1_winner", "g2_winner", "model_1", "model_2"}),), _mt_bench),
+    Tool("MT-bench", (frozenset({"question_id", "judge", "turn", "score", "model"}),), _mt_bench),
+    Tool("JudgeBench", (frozenset({"pair_id", "judgments"}),), _judge_bench),
+    Tool("Arena-Hard", (frozenset({"judge", "games", "model"}),), _arena_hard),
+    Tool("LLMBar", (frozenset({"results", "output_1", "output_2"}),), _llm_bar),
+    Tool(
+        "AlpacaEval",
+        (frozenset({"instruction", "output_1", "output_2", "preference"}),),
+        _alpaca_eval,
+    ),
+    Tool("promptfoo", (frozenset({"gradingResult", "testIdx"}),), _promptfoo),
+    Tool("promptfoo", (frozenset({"evalId", "results"}),), _promptfoo, is_whole=True),
+    Tool("DeepEval", (frozenset({"testCases"}),), _deep_eval, is_whole=True),
+    Tool(
+        "OpenAI evals",
+        (frozenset({"spec"}), frozenset({"sample_id", "event_id", "data"})),
+        _open_ai,
+    ),
+)
+PANDALM = Tool("PandaLM", (), _panda_lm)
+
+
+# Calls -> a table.
+
+
+def _by_record(records: Iterable[Any], calls_of: Callable[[Any], Iterable[Call]]) -> Iterator[Call]:
+    return base.with_numbers(records, lambda record: list(calls_of(record)))
+
+
+def _table(title: str, calls: Iterable[Call], name: str) -> pl.DataFrame:
+    """Make a table of text of the calls of a tool, and refuse one without any verdict."""
+    try:
+        rows = list(calls)
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {each: [row.get(each) for row in rows] for each in names}
+        said = next(each for each in ("verdict", "winner", "preference", "score") if each in names)
+        if all(value is None for value in columns[said]):
             raise DamagedExport("found no verdict")
-    except (DamagedExport, *MISUSED) as error:
-        problem = "its judgements are not lists of objects with a decision or a score"
+    except (DamagedExport, StopIteration, *MISUSED) as error:
+        problem = (
+            f"it looks like a log of {title}, but its judgements are not as {title} writes them"
+        )
+        record = getattr(error, "record", None)
+        where = f"{name}, record {record:,}" if record else name
         remedy = "write one row per verdict, with the columns item, judge, order and verdict"
-        raise InputError(
-            f"it looks like a log of {tool}, but {problem} ({error}); {remedy}", opened.name
-        ) from None
-    table = _as_table(calls, [name for name in Call._fields if name != "form"])
-    empty = [
-        name
-        for name in table.columns
-        if table[name].is_null().all() or (name == "judge" and not any(table[name]))
-    ]
-    item = next((name for name in ("question_id", "pair_id", "uid") if name in wanted), "item")
-    names = {"item": item, "gold": "label"}
-    return table.drop(empty).rename(names, strict=False)
+        reason = str(error) or "found no verdict"
+        raise InputError(f"{problem} ({reason}); {remedy}", where) from None
+    table = _texts(columns)
+    return table.drop([each for each in names if table[each].is_null().all() and each != said])
 
 
-def _as_table(calls: Sequence[Call], names: Sequence[str]) -> pl.DataFrame:
+def _texts(columns: Mapping[str, list[Any]]) -> pl.DataFrame:
     texts = {
-        name: [None if (value := getattr(call, name)) is None else str(value) for call in calls]
-        for name in names
+        name: [None if value is None else text_of(value) for value in values]
+        for name, values in columns.items()
     }
-    return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String))
+    return pl.DataFrame(texts, schema=dict.fromkeys(columns, pl.String))
 
 
-def read_qrels(source: Source) -> pl.DataFrame | None:
-    """Return the scores of a file with lines of query, iteration, passage and score; None for other
-    files.
-    """
-    if not re.match(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}", source.text):
+def _whole(source: Source) -> Any:
+    with source.open_bytes() as file:
+        return json.loads(file.read().removeprefix(BOM))
+
+
+def _read_by_judge(source: Source) -> pl.DataFrame | None:
+    """Return the calls of a file with one object of objects: judge -> item -> verdict."""
+    if source.layout != "object" or not source.record:
+        return None
+    if not all(isinstance(value, dict) and value for value in source.record.values()):
+        return None
+    try:
+        found = _whole(source)
+    except (ValueError, RecursionError):
+        return None
+    cells = [value for row in found.values() for value in row.values()]
+    if len(found) < 2 or any(isinstance(value, dict | list) for value in cells):
+        return None
+    return by_judge(found)
+
+
+def _read_qrels(source: Source) -> pl.DataFrame | None:
+    """Return the scores of a file with lines of query, iteration, passage and score."""
+    if not QRELS.match(source.text):
         return None
     lines = lines_of(source).collect().to_series().str.strip_chars().str.replace_all(r"\s+", " ")
     parts = lines.filter(lines != "").str.split_exact(" ", 3).struct.unnest()
@@ -307,205 +406,4 @@ def read_qrels(source: Source) -> pl.DataFrame | None:
         raise InputError(
             "expected a query, an iteration, a passage and a score in every line", source.name
         )
-    return parts.select(item=pl.format("{} {}", "field_0", "field_2"), verdict="field_3")
-
-
-def read_nested(source: Source) -> pl.DataFrame | None:
-    """Return the verdicts in a result of promptfoo or DeepEval, or in events of OpenAI evals; None
-    if it is neither.
-    """
-    start = source.text.lstrip()
-    marks = (b'"gradingResult"', b'"metricsData"', b'"spec"')
-    if not start.startswith(b"{") or not any(mark in start for mark in marks):
-        return None
-    with source.open_bytes() as file:
-        text = file.read()
-    try:
-        lines = text.splitlines() if b'"spec"' in start else [text]
-        records = [json.loads(line) for line in lines if line.strip()]
-        rows = list(_events(records) if len(records) > 1 else _results(records[0]))
-    except (ValueError, *MISUSED):
-        return None
-    return pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else None
-
-
-def _results(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Judges are the assertions of promptfoo, or the metrics of DeepEval with the model that
-    evaluates them.
-    """
-    results = found.get("results")
-    for entry in results.get("results", []) if isinstance(results, dict) else []:
-        provider = entry.get("provider") or {}
-        name = provider.get("id") if isinstance(provider, dict) else provider
-        item = f"test {entry.get('testIdx')}, prompt {entry.get('promptIdx', 0)}, {name}"
-        for part in (entry.get("gradingResult") or {}).get("componentResults") or []:
-            asked = part.get("assertion") or {}
-            judge = asked.get("metric") or asked.get("type") or "assertion"
-            yield {"item": item, "judge": judge, "verdict": "pass" if part.get("pass") else "fail"}
-    for number, case in enumerate(found.get("testCases", [])):
-        for metric in case.get("metricsData") or []:
-            judge = " ".join(
-                str(metric[name]) for name in ("name", "evaluationModel") if metric.get(name)
-            )
-            said = (
-                None if metric.get("success") is None else "pass" if metric["success"] else "fail"
-            )
-            item = str(case.get("name") or number)
-            yield {"item": item, "judge": judge, "verdict": said, "error": metric.get("error")}
-
-
-def _events(records: list[Any]) -> Iterator[dict[str, Any]]:
-    """Events of OpenAI evals with a choice of the grading model, or of a match; the spec names the
-    eval.
-    """
-    judge = next(
-        (
-            entry["spec"].get("eval_name", "eval")
-            for entry in records
-            if isinstance(entry.get("spec"), dict)
-        ),
-        "eval",
-    )
-    for entry in records:
-        data = entry.get("data") if isinstance(entry.get("data"), dict) else {}
-        said = data.get("choice", data.get("correct"))
-        if entry.get("type") in ("metrics", "match") and said is not None:
-            verdict = ("pass" if said else "fail") if isinstance(said, bool) else str(said)
-            yield {"item": str(entry.get("sample_id")), "judge": judge, "verdict": verdict}
-
-
-def majority_of_people(source: Source) -> pl.DataFrame | None:
-    """Return what most of annotator1, annotator2, ... say of each idx, as PandaLM writes; None if
-    there are none.
-    """
-    if b'"annotator1"' not in source.text or b'"idx"' not in source.text:
-        return None
-    with source.open_bytes() as file:
-        frame = pl.read_json(file.read())
-    names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
-    votes = frame.select("idx", said=pl.concat_list(pl.col(names).cast(pl.String)))
-    top = votes.with_columns(mode=pl.col("said").list.eval(pl.element().drop_nulls().mode()))
-    single = top.filter(pl.col("mode").list.len() == 1)
-    return single.select(item=pl.col("idx").cast(pl.String), gold=pl.col("mode").list.first())
-
-
-# Calls -> votes.
-
-
-def _read(
-    name: str, calls_of: CallsOf, seen: Source, options: ExportOptions
-) -> Iterator[pl.DataFrame]:
-    """Yield one vote per record, or one per game if these are included."""
-    from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
-
-    if seen.record:
-        records = base.read_records(seen)
-    else:
-        records = base.read_rows(
-            seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn")
-        )
-    by_record = base.with_numbers(records, lambda record: [list(calls_of(record, options, seen))])
-    made = [(number, call) for number, calls in enumerate(by_record, start=1) for call in calls]
-    # forms and verdicts; few of them differ
-    is_right: set[tuple[str, str]] = set()
-    for number, call in made:
-        for said in (call.verdict, call.gold):
-            if said is None or call.form not in FORMS or (call.form, str(said)) in is_right:
-                continue
-            accepted, expected = FORMS[call.form]
-            if meaning_of(str(said)) not in (*accepted, *FAILED_CALLS):
-                raise DamagedExport(f"found {said!r:.40} for {expected}", record=number)
-            is_right.add((call.form, str(said)))
-    for question in ("score", "winner"):
-        chosen = [
-            (number, call)
-            for number, call in made
-            if (call.form == "score") == (question == "score")
-        ]
-        if not chosen:
-            continue
-        calls, columns = [call for _, call in chosen], ["judge", "verdict", "task"]
-        if question == "winner":
-            columns += ["order", *(["gold"] if options.gold else [])]
-            columns += ["model_a", "model_b"] if calls[0].model_a is not None else []
-        roles = {"task": "item", "model_a": "system_a", "model_b": "system_b"}
-        table = _as_table(calls, columns).rename(roles, strict=False)
-        log = (pointwise_log if question == "score" else pairwise_log)(table, seen.name)
-        votes = table.select("judge", task="item").with_columns(
-            record=pl.Series([number for number, _ in chosen]),
-            answer=pl.Series(log.answer),
-            gold=pl.Series(log.gold[log.item]),
-        )
-        if GAMES in options.include:
-            game = pl.format("{} (game {})", "judge", pl.int_range(1, pl.len() + 1).over("record"))
-            votes = votes.with_columns(
-                judge=pl.when(pl.len().over("record") > 1).then(game).otherwise("judge")
-            )
-        else:
-            answer = pl.col("answer")
-            merged = (
-                pl.when(answer.min() < 0)
-                .then(-1)
-                .when(answer.n_unique() == 1)
-                .then(answer.first())
-                .otherwise(TIED)
-            )
-            votes = votes.group_by("record", maintain_order=True).agg(
-                pl.first("task", "judge", "gold"), answer=merged
-            )
-        if failed := int((votes["answer"] < 0).sum()):
-            options.left_out["judgements that failed"] += failed
-        classes = ("A>B", "B>A", "A=B") if name == "judgebench" else ("model_1", "model_2", "tie")
-        names = dict(enumerate(log.class_names if question == "score" else classes))
-        label, gold = (
-            pl.col(each).replace_strict(names, default=None, return_dtype=pl.String)
-            for each in ("answer", "gold")
-        )
-        # otherwise the task was only asked
-        annotator = pl.when(pl.col("answer") >= 0).then("judge")
-        yield votes.select(
-            "task", annotator=annotator, label=label, question=pl.lit(question), gold=gold
-        )
-
-
-# The exports.
-
-
-def _fits(name: str, seen: Source) -> bool:
-    record, fields = seen.record, seen.record.keys()
-    if name == "mt-bench":
-        return fields >= {"question_id", "judge"} and bool(
-            {"score", "g1_winner", "winner"} & fields
-        )
-    if name == "judgebench":
-        return fields >= JUDGE_BENCH and isinstance(record["judgments"], list)
-    if name == "alpaca-eval":
-        return seen.format in ("json", "jsonl") and fields >= ALPACA_EVAL
-    names = fields or set(seen.columns)
-    if names >= ARENA_HARD:
-        return isinstance(record.get("games"), list)
-    is_mt_bench = {"question_id", "judge"} <= fields
-    return not is_mt_bench and "winner" in names and any(names >= set(pair) for pair in MODELS)
-
-
-def _export(
-    name: str, title: str, calls_of: CallsOf, remedy: str, *include: str, **more: Any
-) -> Export:
-    return Export(
-        name, title, remedy, partial(_fits, name), partial(_read, name, calls_of), include, **more
-    )
-
-
-PREFERENCES = "write it again with alpaca_eval: annotations.json in the folder of the results"
-BATTLES = "expected a question, two models, the winner and the judge in every record"
-JUDGEMENTS = "write it again with run_judge.py of JudgeBench"
-EXPORTS = (
-    _export(
-        "mt-bench", "MT-bench", _mt_bench, "write it again with gen_judgment.py of FastChat", GAMES
-    ),
-    _export(
-        "judgebench", "JudgeBench", _judge_bench, JUDGEMENTS, GAMES, takes_task=True, has_gold=True
-    ),
-    _export("alpaca-eval", "AlpacaEval", _alpaca_eval, PREFERENCES, takes_task=True),
-    _export("arena", "Arena", _arena, BATTLES, GAMES),
-)
+    return parts.select(item=pl.format("{} {}", "field_0", "field_2"), score="field_3")

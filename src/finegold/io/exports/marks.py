@@ -42,10 +42,6 @@ MARKS = {
         "sagemaker",
         "<json> datasetObjectId annotations,consolidatedAnnotation | <json> answers | <json> *-metadata{}",
     ),
-    "mt-bench": ("judges", "question_id judge"),
-    "judgebench": ("judges", "pair_id judgments"),
-    "alpaca-eval": ("judges", "instruction preference"),
-    "arena": ("judges", "judge games model | winner"),
     "zooniverse": ("zooniverse", "<sheet> user_name subject_ids annotations"),
     LAST: ("nested_json", "<json> *{} | <json> *[]"),
 }

@@ -15,13 +15,14 @@ export async function render(root, { project, again }) {
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, headline(judges)), h("p", { class: "muted" }, summary(judges)))),
+    h("p", { class: "muted" }, judges.reading.line),
     judges.notes.length ? h("div", { class: "note" }, h("ul", {}, judges.notes.map((note) => h("li", {}, note)))) : null,
     table("judges", judges.by_gold ? "Judges, the most accurate first" : "Judges, in the order of their agreement", judgeColumns(judges.judges), judges.judges),
     h(
       "div",
       { class: "grid" },
       judges.judges.some((one) => one.position_bias !== null) ? chart("judge-position", "Position bias") : null,
-      judges.pairs.length ? chart("judge-pairs", "Judges that err alike") : null,
+      judges.groups.length ? chart("judge-pairs", "Judges that err alike") : null,
     ),
     judges.panels.length > 1 ? h("div", { class: "grid" }, chart("judge-panels", "Accuracy against cost"), table("panels", "The best panels for the money", PANELS, judges.panels)) : null,
     judges.ranking.length ? h("div", { class: "grid" }, chart("judge-ranking", "Strength of the systems"), table("leaderboard", "Leaderboard of the systems", RANKING, judges.ranking)) : null,
@@ -43,7 +44,6 @@ const share = (value) => (value === null ? "–" : percent(value));
 const price = (value) => (value === null ? "–" : String(Number(value.toPrecision(3))));
 const interval = (low, high, show) => h("small", {}, `${show(low)} to ${show(high)}`);
 const points = (value) => `${signed(100 * value)} %`;
-const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${Number(p.toPrecision(2))}`);
 
 // A column is a title, the content of a cell, and a class. Columns without any value are left out.
 function judgeColumns(rows) {
@@ -52,22 +52,20 @@ function judgeColumns(rows) {
     ["strict_accuracy", "right in both orders", (one) => share(one.strict_accuracy)],
     ["pair_accuracy", "pair accuracy", (one) => share(one.pair_accuracy)],
     ["kappa", "kappa", (one) => figure2(one.kappa)],
+    ["correlation", "rank correlation", (one) => figure2(one.correlation)],
     ["weighted_kappa", "weighted kappa", (one) => figure2(one.weighted_kappa)],
     ["error", "error", (one) => figure2(one.error)],
     ["bias", "bias", (one) => figure2(one.bias)],
-    ["length_bias", "length bias", (one) => figure2(one.length_bias)],
     ["position_bias", "position bias", (one) => position(one)],
     ["swap_consistency", "same after swap", (one) => share(one.swap_consistency)],
     ["repeat_consistency", "same in repeats", (one) => share(one.repeat_consistency)],
     ["ties", "ties", (one) => share(one.ties)],
     ["failed", "failed", (one) => share(one.failed)],
     ["agreement", "agreement", (one) => share(one.agreement)],
-    ["drift", "drift", (one) => figure2(one.drift)],
     ["cost", "cost per verdict", (one) => price(one.cost)],
   ];
   const known = optional.filter(([name]) => rows.some((one) => one[name] !== null)).map(([name, title, cell]) => [title, cell, `number ${ROOM[name] ?? "wide-only"}`]);
-  const partners = rows.some((one) => one.partners.length) ? [["errs like", (one) => one.partners.map((name, i) => [i ? ", " : "", h("span", { class: "name" }, name)]), "roomy"]] : [];
-  return [["judge", (one) => h("b", {}, one.judge), "who"], ...(rows.some((one) => one.accuracy) ? [["accuracy", accuracy, ""]] : []), ["possible ranks", (one) => ranks(one), ""], ...known, ...partners];
+  return [["judge", (one) => h("b", {}, one.judge), "who"], ...(rows.some((one) => one.accuracy) ? [["accuracy", accuracy, ""]] : []), ["possible ranks", (one) => ranks(one), ""], ...known];
 }
 
 const ROOM = { agreement: "", ties: "roomy", failed: "roomy" }; // other columns need a screen that is not narrow
@@ -83,8 +81,7 @@ function accuracy(one) {
 function position(one) {
   if (one.position_bias === null) return "–";
   const [low, high] = one.intervals.position_bias;
-  const test = one.position_p === null ? null : h("small", {}, chance(one.position_p));
-  return h("div", { class: "lines" }, h("span", {}, points(one.position_bias)), interval(low, high, points), test);
+  return h("div", { class: "lines" }, h("span", {}, points(one.position_bias)), interval(low, high, points));
 }
 
 const PANELS = [
@@ -98,7 +95,7 @@ const RANKING = [
   ["system", (one) => h("b", {}, one.system), "who"],
   ["possible ranks", (one) => one.ranks.replace("-", " to "), "roomy"],
   ["strength", (one) => h("div", { class: "lines" }, h("span", {}, signed(one.strength, 2)), interval(one.low, one.high, (value) => signed(value, 2))), "number wide-only"],
-  ["wins against the average", (one) => h("div", { class: "lines" }, h("span", {}, percent(one.win_rate)), interval(one.win_low, one.win_high, percent)), "number"],
+  ["wins against the average", (one) => h("div", { class: "lines" }, h("span", {}, percent(one.expected_win_rate)), interval(one.expected_win_rate_low, one.expected_win_rate_high, percent)), "number"],
 ];
 
 function table(id, title, columns, rows) {

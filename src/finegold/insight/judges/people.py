@@ -1,0 +1,247 @@
+"""Judges against people: class by class, item by item, and the alternative annotator test.
+
+The test (Calderon, Reichart and Dror, ACL 2025, arXiv 2501.10970) asks whether a judge may replace
+the people. Of each person h in turn, it compares on every item i that h and others voted on
+
+    S(x, i) = the share of the others who say what x says            (of scores: minus the root of
+              the mean squared distance to theirs)
+    W_judge = 1 if S(judge, i) >= S(h, i),   W_h = 1 if S(h, i) >= S(judge, i)
+
+and rejects "the judge is worse than h by epsilon" if the mean of W_h - W_judge is below epsilon (a
+t test, one-sided), with the false discovery rate controlled as Benjamini and Yekutieli do. The
+winning rate is the share of people for whom it is rejected; from a half on the judge may replace
+them. The advantage probability is the mean over people of the mean of W_judge. Epsilon is what a
+person costs more than a judge: .2 for experts, .15 for trained people, .1 for a crowd.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import ttest_1samp
+
+from finegold.errors import InputError, Placeholder, use
+from finegold.insight.judges.answers import NOTHING, Answers, Share, mean_of, share_of
+from finegold.insight.votes import Floats
+from finegold.io.judge_logs import MOST_CLASSES, UNDECIDED, JudgeLog
+from finegold.votes.encoding import MISSING
+
+EPSILON = {"expert": 0.2, "trained": 0.15, "crowd": 0.1}
+# of a person, for whom the test is made
+MIN_ITEMS = 30
+FALSE_DISCOVERIES = 0.05
+UNDECIDED_WORD, FAILED_WORD = "(undecided)", "(failed)"
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """A judge on one class, against the known truths.
+
+    Attributes:
+        label: The class.
+        n: The number of known items of this class.
+        sensitivity: The share of them that the judge puts into it.
+        specificity: The share of the other items that the judge does not put into it.
+        precision: The share of those that the judge puts into it which belong there.
+    """
+
+    label: str
+    n: int
+    sensitivity: Share
+    specificity: Share
+    precision: Share
+
+
+def by_class(log: JudgeLog, answers: Answers) -> dict[str, list[ClassScore]]:
+    """Return how good each judge is at each class; empty for scores with many values."""
+    if len(answers.names) > MOST_CLASSES:
+        return {}
+    tables = confusion(log, answers)
+    found = {}
+    for name, table in tables.items():
+        truths, said = table.sum(axis=1), table.sum(axis=0)
+        total = int(table.sum())
+        found[name] = [
+            ClassScore(
+                label=str(label),
+                n=int(truths[k]),
+                sensitivity=share_of(table[k, k], truths[k]),
+                specificity=share_of(total - truths[k] - said[k] + table[k, k], total - truths[k]),
+                precision=share_of(table[k, k], said[k]),
+            )
+            for k, label in enumerate(answers.names)
+            if truths[k] or said[k]
+        ]
+    return {name: classes for name, classes in found.items() if classes}
+
+
+def confusion(log: JudgeLog, answers: Answers) -> dict[str, Any]:
+    """Return a table for each judge: truths by answers, of which the last two are undecided and
+    failed.
+    """
+    K = len(answers.names)
+    gold = log.gold[answers.item]
+    code = np.select(
+        [answers.answer == UNDECIDED, answers.answer == MISSING], [K, K + 1], answers.answer
+    )
+    table = np.zeros((log.n_judges, K, K + 2), np.int64)
+    known = (gold >= 0) & (gold < K)
+    np.add.at(table, (answers.judge[known], gold[known], code[known]), 1)
+    return dict(zip(log.judge_names, table, strict=True))
+
+
+def disagreements(log: JudgeLog, answers: Answers) -> pl.DataFrame:
+    """Return the answers that differ from the truth: what the judge said, what is right, and what
+    the log says of the item. Items that most judges have wrong are first.
+    """
+    gold = log.gold[answers.item]
+    wrong = np.flatnonzero((gold >= 0) & (answers.answer != gold))
+    n_wrong = np.bincount(answers.item[wrong], minlength=log.n_items)
+    wrong = wrong[
+        np.lexsort((answers.judge[wrong], answers.item[wrong], -n_wrong[answers.item[wrong]]))
+    ]
+    words = {UNDECIDED: UNDECIDED_WORD, MISSING: FAILED_WORD}
+    items = answers.item[wrong]
+
+    def name(code: int, item: int) -> str:
+        if log.system_names and code in (0, 1):
+            return str(log.system_names[(log.system_a, log.system_b)[code][item]])
+        return words.get(code) or str(log.class_names[code])
+
+    columns = {
+        "item": [str(log.item_names[i]) for i in items],
+        "judge": [log.judge_names[j] for j in answers.judge[wrong]],
+        "verdict": [name(code, i) for code, i in zip(answers.answer[wrong], items, strict=True)],
+        "truth": [name(code, i) for code, i in zip(gold[wrong], items, strict=True)],
+        "judges_wrong": n_wrong[items],
+    }
+    frame = pl.DataFrame(columns, schema_overrides=dict.fromkeys(list(columns)[:4], pl.String))
+    about = log.about[items] if log.about.height else log.about
+    return frame.hstack([each for each in about.get_columns() if each.name not in columns])
+
+
+def ceiling(log: JudgeLog) -> Share:
+    """Return how often a person says what most of the other people say; items where these are tied
+    are left out.
+    """
+    if log.people is None:
+        return NOTHING
+    votes = _people_table(log)
+    counts = np.stack([(votes == k).sum(axis=0) for k in range(len(log.class_names))])
+    values = np.full(votes.shape, np.nan)
+    for p, own in enumerate(votes):
+        rest = counts.copy()
+        rest[own[own >= 0], np.flatnonzero(own >= 0)] -= 1
+        top = np.sort(rest, axis=0)
+        is_clear = (own >= 0) & (top[-1] > 0) & (top[-1] > (top[-2] if len(top) > 1 else 0))
+        values[p, is_clear] = (rest.argmax(axis=0) == own)[is_clear]
+    is_known = np.isfinite(values).any(axis=0)
+    return mean_of(np.nanmean(values[:, is_known], axis=0)) if is_known.any() else NOTHING
+
+
+def _people_table(log: JudgeLog) -> Any:
+    assert log.people is not None
+    table = np.full((len(log.people.names), log.n_items), MISSING, np.int64)
+    table[log.people.person, log.people.item] = log.people.answer
+    return table
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Whether a judge may replace the people who voted.
+
+    Attributes:
+        judge: The judge.
+        winning_rate: The share of people than whom it is not worse by epsilon; it may replace them
+            from a half on.
+        advantage: The probability that it is as good as a person who is drawn at random.
+        passed: Whether the winning rate is a half or more.
+        n_people, n_items: The people and the items of the test.
+        p: The p-value of each person.
+    """
+
+    judge: str
+    winning_rate: float
+    advantage: float
+    passed: bool
+    n_people: int
+    n_items: int
+    p: dict[str, float]
+
+
+def may_replace(
+    log: JudgeLog, answers: Answers, epsilon: float | str = "expert"
+) -> list[Replacement]:
+    """Make the alternative annotator test for each judge, the most probable advantage first."""
+    if isinstance(epsilon, str):
+        if epsilon not in EPSILON:
+            raise InputError(f"epsilon is a number or one of {', '.join(EPSILON)}, not {epsilon!r}")
+        epsilon = EPSILON[epsilon]
+    if log.people is None or len(log.people.names) < 2:
+        who = use(people=Placeholder("NAMES"), text="to say which judges are people")
+        raise InputError(
+            "whether a judge may replace people is tested on items that three people or more voted"
+            " on, and the log has no such votes",
+            remedies=[who, use(gold=Placeholder("FILE"), text="with a row per person and item")],
+        )
+    votes, found = _people_table(log), []
+    for j, name in enumerate(log.judge_names):
+        mine = answers.judge == j
+        said = np.full(log.n_items, np.nan)
+        if log.is_ordered:
+            said[answers.item[mine]] = answers.score[mine]
+        else:
+            codes = answers.answer[mine]
+            said[answers.item[mine]] = np.where(codes == MISSING, np.nan, codes)
+        found.append(_test(log, name, said, votes, float(epsilon)))
+    known = [each for each in found if each is not None]
+    if not known:
+        raise InputError(
+            f"no person voted on {MIN_ITEMS} items that a judge and another person voted on, too"
+        )
+    return sorted(known, key=lambda each: -each.advantage)
+
+
+def _test(
+    log: JudgeLog, judge: str, said: Floats, votes: Any, epsilon: float
+) -> Replacement | None:
+    usable = np.isfinite(said) & ((votes >= 0).sum(axis=0) >= 2)
+    own = log.scores if log.is_ordered else np.arange(len(log.class_names), dtype=float)
+    values = np.where(votes >= 0, own[np.maximum(votes, 0)], np.nan)
+    p_values, advantages, n_items = {}, [], 0
+    for h, person in enumerate(log.people.names if log.people else []):
+        items = np.flatnonzero(usable & np.isfinite(values[h]))
+        if len(items) < MIN_ITEMS:
+            continue
+        others = np.delete(values[:, items], h, axis=0)
+
+        def agreement(mine: Floats, others: Any = others) -> Floats:
+            if log.is_ordered:
+                return np.asarray(-np.sqrt(np.nanmean((others - mine) ** 2, axis=0)))
+            same = np.where(np.isnan(others), np.nan, others == mine)
+            return np.asarray(np.nanmean(same, axis=0))
+
+        by_judge, by_person = agreement(said[items]), agreement(values[h, items])
+        wins, losses = by_judge >= by_person, by_person >= by_judge
+        apart = losses.astype(float) - wins
+        is_constant = np.ptp(apart) == 0
+        p = (
+            float(apart[0] >= epsilon)
+            if is_constant
+            else ttest_1samp(apart, epsilon, alternative="less").pvalue
+        )
+        p_values[person] = float(p)
+        advantages.append(float(wins.mean()))
+        n_items = max(n_items, len(items))
+    if not p_values:
+        return None
+    m = len(p_values)
+    bounds = np.arange(1, m + 1) / m * FALSE_DISCOVERIES / (1 / np.arange(1, m + 1)).sum()
+    below = np.flatnonzero(np.sort(list(p_values.values())) <= bounds)
+    rate = (below[-1] + 1) / m if below.size else 0.0
+    return Replacement(
+        judge, float(rate), float(np.mean(advantages)), bool(rate >= 0.5), m, n_items, p_values
+    )
