@@ -6,6 +6,7 @@ import sys
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 
 import finegold
@@ -15,6 +16,7 @@ from finegold.checks import sample_votes
 from finegold.engines.base import add_up
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldError, InputError
+from finegold.fitting.folder import label_folder
 from finegold.methods.common import ConfusionSums
 from finegold.methods.lookup import method_class
 from tests.support.cli_helpers import refusal_of, run
@@ -153,13 +155,6 @@ def test_workers_that_die_again_and_again(engine, votes):
         finegold.aggregate(votes, Deadly(), engine=engine)
 
 
-def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
-    told = {"workers": {"a": {"memory_limit": 1000}}}
-    monkeypatch.setattr(engine.client, "scheduler_info", lambda **_: told)
-    with pytest.raises(InputError, match=r"the smallest has 0\.0 GiB; take more workers"):
-        finegold.aggregate(votes, "ptbcc", engine=engine)
-
-
 @pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
 def test_without_the_extra(missing):
     code = f"import sys; sys.modules['{missing}'] = None; import finegold; finegold.aggregate('x', engine='dask')"
@@ -200,10 +195,39 @@ def test_sums_of_groups_are_the_sums_of_all_to_the_bit(n):
 
 
 @pytest.mark.parametrize(
-    ("n_blocks", "n_threads", "size"), [(31, 2, 16), (312, 40, 8), (5, 3, 2), (3, 10, 1), (1, 1, 1)]
+    ("n_blocks", "n_threads", "size"),
+    [(31, 2, 8), (312, 40, 4), (24, 2, 4), (5, 3, 1), (3, 10, 1), (1, 1, 1)],
 )
-def test_groups_of_blocks_are_even_branches_of_the_tree(n_blocks, n_threads, size):
+def test_groups_of_blocks_are_branches_of_the_tree(n_blocks, n_threads, size):
     assert dask._group_size(n_blocks, n_threads) == size
+
+
+@pytest.mark.parametrize("name", ["ds", "ptbcc"])
+def test_a_folder_that_no_machine_reads_whole_is_labelled(engine, votes, tmp_path, name):
+    task, who, label = votes.votes()
+    table = pl.DataFrame(
+        {
+            "task": [f"t{number}" for number in task],
+            "annotator": who,
+            "label": [f"class {number}" for number in label],
+        }
+    )
+    (tmp_path / "votes").mkdir()
+    for part in range(3):
+        table.gather_every(3, part).write_parquet(tmp_path / "votes" / f"{part}.parquet")
+    method = method_class(name)(tolerance=1e-9, max_iterations=2000)
+    learned = label_folder(
+        tmp_path / "votes", tmp_path / "labels", method, engine, votes_per_part=500
+    )
+    assert engine.n_blocks == 5
+    whole = finegold.aggregate(table, method)
+    found = pl.read_parquet(tmp_path / "labels" / "*.parquet").sort("task")
+    assert found["task"].to_list() == list(whole.task_names)
+    assert found["label"].to_list() == whole.label.to_list()
+    np.testing.assert_allclose(found["confidence"], whole.confidence, atol=1e-6)
+    np.testing.assert_allclose(learned.class_prior, whole.learned.class_prior, atol=1e-6)
+    with pytest.raises(InputError, match="is not empty; name another folder"):
+        label_folder(tmp_path / "votes", tmp_path / "labels", method, engine)
 
 
 class DeadlyOnce(method_class("ptbcc")):

@@ -13,7 +13,7 @@ import logging
 import math
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from operator import itemgetter
 from typing import Any, Self
@@ -45,10 +45,6 @@ except ImportError as error:
 # seconds until a scheduler must have answered, until a worker must be there, and between two looks
 # whether there are workers
 CONNECT, WORKERS, LOOK = 10.0, 30.0, 1.0
-# of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
-MEMORY_SHARE = 0.7
-# how much more than its share of blocks a thread may get, so that groups are branches of the tree
-UNEVEN = 0.1
 # sums that one task adds; a power of two, so that such tasks are branches of the tree
 SUMS_PER_TASK = 8
 # Workers keep the memory that a sweep frees for the next one. Dask and the C library would give it
@@ -114,7 +110,7 @@ class DaskEngine(Engine):
         # workers make the posteriors
         blocks = split(annotations, np.empty((n_tasks, 0)), self.fewest_votes)
         workers = self._workers()
-        self._check(workers, annotations)
+        self._check_versions()
         # each group goes to a thread; neighbours are together
         threads = [address for address, n in sorted(workers.items()) for _ in range(n)]
         groups = _lists([block.alone() for block in blocks], _group_size(len(blocks), len(threads)))
@@ -130,6 +126,21 @@ class DaskEngine(Engine):
             )
             for number, group in enumerate(groups)
         ]
+
+    def load(self, read: Callable[..., Block], parts: Sequence[tuple[Any, ...]]) -> None:
+        """Let workers make a block of each part: read(index, *part). The votes are not sent."""
+        self._check_versions()
+        self.n_blocks, self.states = len(parts), []
+        self.votes = [
+            self.client.submit(_read, read, index, part, pure=False)
+            for index, part in enumerate(parts)
+        ]
+
+    def each(self, write: Callable[..., None], parts: Sequence[tuple[Any, ...]]) -> None:
+        """Call write(posterior, index, *part) for each block that was made of a part."""
+        arrays = [self.client.submit(_collect, state, "posterior") for state in self.states]
+        jobs = enumerate(zip(arrays, parts, strict=True))
+        self._wait([self.client.submit(write, a, n, *part, pure=False) for n, (a, part) in jobs])
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         submit = self.client.submit
@@ -209,8 +220,8 @@ class DaskEngine(Engine):
             ) from error
         return found
 
-    def _check(self, workers: Mapping[str, int], votes: Annotations) -> None:
-        """Refuse workers without this version of Finegold, and votes that they cannot hold."""
+    def _check_versions(self) -> None:
+        """Refuse workers without this version of Finegold."""
         own = version("finegold")
         for address, other in self.client.run(version, "finegold", on_error="return").items():
             if other != own:
@@ -218,18 +229,6 @@ class DaskEngine(Engine):
                     f"the Dask worker {address} has Finegold {other}, but this is {own}; install"
                     " the same version on all machines"
                 )
-        # A vote takes 4 bytes, a cell 10, a task 12. A pass reads the posteriors of the last one
-        # while it writes its own.
-        of_task = 12 + 16 * votes.n_classes
-        n_bytes = 4 * votes.n_votes + 10 * len(votes.cell_class) + votes.n_tasks * of_task
-        share, infos = n_bytes / len(workers), self.client.scheduler_info(n_workers=-1)["workers"]
-        limits = [info["memory_limit"] for info in infos.values() if info.get("memory_limit")]
-        if limits and share > MEMORY_SHARE * min(limits):
-            raise InputError(
-                f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and"
-                f" posteriors, but the smallest has {min(limits) / 2**30:.1f} GiB; take more"
-                " workers, or give them more memory"
-            )
 
 
 class _Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
@@ -249,6 +248,10 @@ def _load(blocks: list[Block], n_classes: int) -> list[Block]:
     for block in blocks:
         block.posterior = np.zeros((block.n_tasks, n_classes))
     return blocks
+
+
+def _read(read: Callable[..., Block], index: int, part: tuple[Any, ...]) -> list[Block]:
+    return [read(index, *part)]
 
 
 def _run(what: bytes, blocks: list[Block], states: tuple[States, Any] | None) -> tuple[States, Any]:
@@ -283,14 +286,10 @@ def _lists(values: Sequence[Any], size: int) -> list[list[Any]]:
 
 
 def _group_size(n_blocks: int, n_threads: int) -> int:
-    """Return the number of blocks of a group: a power of two, a branch of the tree of sums."""
-    even = math.ceil(n_blocks / n_threads)
-    sizes = [1 << level for level in range(n_blocks.bit_length())]
-    return max(
-        size
-        for size in sizes
-        if math.ceil(math.ceil(n_blocks / size) / n_threads) * size <= (1 + UNEVEN) * even
-    )
+    """Return the number of blocks of a group: a power of two, since groups are branches of the tree
+    of sums, and such that each thread gets two to four groups.
+    """
+    return 1 << max(math.ceil(n_blocks / n_threads).bit_length() - 2, 0)
 
 
 def _connect(address: str) -> Client:

@@ -80,15 +80,11 @@ def _compiled(
     *,
     fastmath: set[str] | None = None,
     inlined: bool = False,
-    intrinsic: bool = False,
 ) -> Any:
     """Return the function as Numba compiles it. Machine code is kept on disk."""
     import numba
-    from numba.extending import intrinsic as as_intrinsic
 
     _listen()
-    if intrinsic:
-        return as_intrinsic(function)
     if inlined:
         return numba.njit(inline="always")(function)
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Known
-from finegold.kernels.compiling import ONE, ZERO, Kernel, kernel, kernel_as_written
+from finegold.kernels.compiling import ONE, ZERO, kernel, kernel_as_written
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -20,21 +20,6 @@ LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MIN_ARGUMENT = -708.0
 # adding it rounds a number to an integer, which the last bits then hold
 ROUNDING = 1.5 * 2.0**52
-
-
-def _recast(_: Any, number: Any) -> Any:
-    """Return the type, and the instructions, of the bits of a float as an integer, or of the
-    opposite.
-    """
-    from numba import types
-
-    to = types.int64 if isinstance(number, types.Float) else types.float64
-    return to(number), lambda context, builder, _, given: builder.bitcast(
-        given[0], context.get_value_type(to)
-    )
-
-
-recast: Any = Kernel(_recast, intrinsic=True)
 
 
 # if reordered, adding and subtracting ROUNDING would cancel
@@ -61,7 +46,8 @@ def exp_buffer(x: Floats, n: Any) -> None:
         p = p * r + 0.5
         p = p * r + 1.0
         p = p * r + 1.0
-        x[i] = recast(recast(p) + (recast(shifted) << 52))
+        exponent = np.float64(shifted).view(np.int64) << 52
+        x[i] = np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
 # a running product is converted to a logarithm when it exceeds this

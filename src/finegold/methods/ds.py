@@ -35,17 +35,6 @@ from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
 
-class Parameters(NamedTuple):
-    # [K]
-    p: Floats
-    # [W, L, K]
-    v: Floats
-    log_p: Floats
-    log_v: Floats
-    # [W, L, K] expected votes of each annotator
-    n: Floats
-
-
 @dataclass(kw_only=True)
 class DS(Method):
     """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene,
@@ -126,6 +115,17 @@ class DS(Method):
             return np.ones((1, 1))
         error = (1 - self.quality) / (n_classes - 1)
         return error + (self.quality - error) * np.eye(n_classes)
+
+
+class Parameters(NamedTuple):
+    # [K]
+    p: Floats
+    # [W, L, K]
+    v: Floats
+    log_p: Floats
+    log_v: Floats
+    # [W, L, K] expected votes of each annotator
+    n: Floats
 
 
 def _shares(n: Floats, otherwise: Floats) -> Floats:

@@ -11,12 +11,6 @@ from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned
 
 
-class Statistics(NamedTuple):
-    change: float
-    # [K] sum of the posteriors
-    phi: Floats
-
-
 @dataclass(kw_only=True)
 class MajorityVote(Method):
     """Plain majority vote: every vote has the same weight.
@@ -55,3 +49,9 @@ class MajorityVote(Method):
 
     def learned(self, parameters: Statistics) -> Learned:
         return Learned(class_prior=parameters.phi / parameters.phi.sum())
+
+
+class Statistics(NamedTuple):
+    change: float
+    # [K] sum of the posteriors
+    phi: Floats
