@@ -33,6 +33,10 @@ from tests.support.judge_log import write_log
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MARKS = (
+    "document,annotator,start,end,label\nd1,ann,0,4,PER\nd1,bob,0,4,PER\nd1,eve,0,9,PER\nd1,ann,14,18,ORG\n"
+    "d1,bob,14,18,ORG\nd2,ann,3,7,LOC\nd2,bob,3,7,LOC\nd2,eve,12,15,LOC\n"
+)  # of three people in two texts
 CHECKER = doctest.OutputChecker()
 NEW = (
     "task,annotator,label\n1001,person_1,first\n1001,person_2,first\n1001,gpt-3.5-turbo,second\n"
@@ -58,6 +62,7 @@ def folder(tmp_path, monkeypatch):
     shutil.copy(ANIMALS / "votes.csv", tmp_path / "crowd.csv")  # for what needs a crowd
     shutil.copy(ANIMALS / "truth.csv", tmp_path / "crowd_truth.csv")
     (tmp_path / "new.csv").write_text(NEW)
+    (tmp_path / "marks.csv").write_text(MARKS)
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
     put_label_matrix(tmp_path)
