@@ -114,6 +114,120 @@ def test_neighbours_differ_less_where_classes_have_an_order():
     )
 
 
+# P. Shrout and J. Fleiss, Psychological Bulletin 86 (1979), table 2: six targets, four judges.
+SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+
+
+def test_the_intraclass_correlation_is_the_published_one_and_missing_votes_do_not_bias_it():
+    assert finegold.agreement(annotations(SHROUT), level="interval").icc == pytest.approx(
+        0.29, abs=0.0005
+    )
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(20):
+        # variances 4 of tasks, 1 of annotators, 2 of errors
+        y = rng.normal(0, 2, (150, 1)) + rng.normal(0, 1, 40) + rng.normal(0, 2**0.5, (150, 40))
+        rows = np.where(rng.random(y.shape) < 0.15, y.round(2), np.nan)
+        labels = [[None if np.isnan(x) else float(x) for x in row] for row in rows]
+        found.append(finegold.agreement(annotations(labels), level="interval").icc)
+    assert np.mean(found) == pytest.approx(4 / 7, abs=0.02)
+
+
+@pytest.mark.parametrize(("level", "weights"), [("ordinal", "linear"), ("interval", "quadratic")])
+def test_weighted_kappas_are_those_of_statsmodels_and_of_the_formulas(level, weights):
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    rng = np.random.default_rng(2)
+    truth = rng.integers(1, 6, size=60)
+    rows = [
+        [
+            int(np.clip(t + rng.integers(-1, 2), 1, 5)) if rng.random() < 0.8 else None
+            for _ in range(3)
+        ]
+        for t in truth
+    ]
+    rows = [row for row in rows if any(label is not None for label in row)]
+    found = finegold.agreement(annotations(rows, classes=[1, 2, 3, 4, 5]), level=level)
+    for one, other, _, _, kappa in to_polars(found.pairs()).iter_rows():
+        both = [(row[one], row[other]) for row in rows if None not in (row[one], row[other])]
+        table = [[both.count((x, y)) for y in range(1, 6)] for x in range(1, 6)]
+        assert kappa == pytest.approx(cohens_kappa(table, wt=weights, return_results=False))
+    # Gwet's formulas, as printed
+    x = np.arange(5)
+    apart = np.abs(x[:, None] - x) / 4
+    w = 1 - (apart if weights == "linear" else apart**2)
+    r = counted(rows, range(1, 6))
+    n = r.sum(axis=1)
+    several = n >= 2
+    agreed = ((r * (r @ w - 1)).sum(axis=1)[several] / (n * (n - 1))[several]).mean()
+    pi = (r / n[:, None]).mean(axis=0)
+    for value, chance in (
+        (found.fleiss, pi @ w @ pi),
+        (found.ac2, w.sum() / 20 * (pi * (1 - pi)).sum()),
+    ):
+        assert value == pytest.approx((agreed - chance) / (1 - chance))
+    assert np.isnan(found.ac1)
+
+
+def crowd(noise, seed, n_tasks=200, n_annotators=4):
+    rng = np.random.default_rng(seed)
+    truth = np.random.default_rng(9).integers(3, size=n_tasks)
+    right = rng.random((n_tasks, n_annotators)) > noise
+    return np.where(right, truth[:, None], rng.integers(3, size=right.shape))
+
+
+def test_the_difference_of_two_agreements_is_paired_over_tasks():
+    same, other = (annotations(crowd(0.3, seed).tolist()) for seed in (1, 2))
+    found = to_polars(finegold.agreement(same).minus(finegold.agreement(same)))
+    assert found["difference"].to_list() == [0, 0, 0]
+    assert found["p"].to_list() == [1, 1, 1]
+    clear = finegold.agreement(annotations(crowd(0.1, 3).tolist()))
+    table = to_polars(clear.minus(finegold.agreement(other)))
+    assert (table["low"] > 0).all()
+    assert (table["p"] < 0.001).all()
+    # pairs of crowds that are equally good differ significantly in about one of twenty cases
+    p = [
+        to_polars(
+            finegold.agreement(annotations(crowd(0.3, 10 + n).tolist())).minus(
+                finegold.agreement(annotations(crowd(0.3, 90 + n).tolist()))
+            )
+        )["p"].min()
+        for n in range(40)
+    ]
+    assert np.mean(np.array(p) < 0.05) < 0.15
+    with pytest.raises(InputError, match="no task in common"):
+        clear.minus(finegold.agreement(Annotations.from_arrays(["x", "x"], [1, 2], [0, 1])))
+
+
+def test_groups_of_annotators_are_compared_within_and_between(tmp_path):
+    """Two teams read the guideline differently: class 1 is 2 for the second."""
+    votes = crowd(0.1, 4, n_annotators=6)
+    votes[:, 3:] = np.where(votes[:, 3:] == 1, 2, votes[:, 3:])
+    team = {j: "first" if j < 3 else "second" for j in range(6)}
+    found = to_polars(finegold.agreement(annotations(votes.tolist()), group=team).groups())
+    rows = {(row["group_1"], row["group_2"]): row for row in found.to_dicts()}
+    assert rows.keys() == {("first", "first"), ("first", "second"), ("second", "second")}
+    between = rows["first", "second"]
+    equal = (votes[:, :3, None] == votes[:, None, 3:]).mean()
+    assert between["observed"] == pytest.approx(equal)
+    assert between["high"] < rows["first", "first"]["low"]
+    assert rows["second", "second"]["n_tasks"] == 200
+    with pytest.raises(InputError, match="1 annotators have no group, such as 5"):
+        finegold.agreement(annotations(votes.tolist()), group=dict.fromkeys(range(5), "x"))
+    text = "task,worker,label,team\n" + "".join(
+        f"{i},{j},{votes[i, j]},{team[j]}\n" for i in range(200) for j in range(6)
+    )
+    file = write(tmp_path / "votes.csv", text)
+    assert json_of("agreement", file, "--group", "team")["groups"] == found.to_dicts()
+    assert "Within and between groups" in succeed("agreement", file, "--group", "team").stdout
+    other = write(tmp_path / "twice.csv", f"{text}0,0,1,second\n")
+    assert "annotator 0 is in several groups: first, second" in run(
+        "agreement", other, "--group", "team"
+    ).stderr.replace("\n", " ")
+    found = json_of("agreement", file, "--minus", file)["difference"]
+    assert [row["difference"] for row in found] == [0, 0, 0]
+
+
 def test_a_level_or_a_figure_that_does_not_fit_is_said():
     with pytest.raises(
         InputError, match="level interval needs classes that are numbers, not \\['x', 'y'\\]"
@@ -188,7 +302,15 @@ def test_what_cannot_be_told_is_nan():
 
 @pytest.mark.parametrize(
     ("name", "level"),
-    [("alpha", "nominal"), ("alpha", "ordinal"), ("fleiss", "nominal"), ("ac1", "nominal")],
+    [
+        ("alpha", "nominal"),
+        ("alpha", "ordinal"),
+        ("fleiss", "nominal"),
+        ("fleiss", "interval"),
+        ("ac1", "nominal"),
+        ("ac2", "ordinal"),
+        ("icc", "interval"),
+    ],
 )
 def test_standard_errors_are_those_of_the_bootstrap(name, level):
     rng = np.random.default_rng(1)

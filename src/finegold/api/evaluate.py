@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -24,7 +25,9 @@ from finegold.insight import agreement as measures
 from finegold.insight.agreement import Agreement, Level
 from finegold.insight.comparison import Comparison, audit_table
 from finegold.insight.votes import single_labels, true_answers, votes_of
+from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.options import Reading
+from finegold.io.tables import open_table
 from finegold.io.truth import TruthSets, match_sets, match_truth
 from finegold.methods.base import Method
 from finegold.methods.lookup import DEFAULT_METHOD, make_method, method_names
@@ -220,9 +223,15 @@ def comparison_of(results: list[Result], truth: Any = None) -> Comparison:
     return Comparison(answers, single_labels(majority), known)
 
 
-def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading]) -> Agreement:
+def agreement(
+    votes: Any,
+    *,
+    level: Level = "nominal",
+    group: str | Mapping[Any, Any] | None = None,
+    **reading: Unpack[Reading],
+) -> Agreement:
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
-    AC1.
+    AC1; and on a scale weighted kappas, AC2 and ICC(2,1).
 
     If an annotator voted on a task more than once, their most frequent vote counts.
     `self_agreement` is the share of such repeated votes that agree.
@@ -231,14 +240,18 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading
         votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
             as in `finegold.aggregate`; or a result, or the path of a saved one, whose votes are
             measured.
-        level ({"nominal", "ordinal", "interval"}): What classes are to alpha: names, in order (give
-            `classes` if it is not that of the alphabet), or numbers.
+        level ({"nominal", "ordinal", "interval"}): What classes are: names, in order (give
+            `classes` if it is not that of the alphabet), or numbers. Kappas have linear weights for
+            ordered classes and quadratic ones for numbers.
+        group (str or mapping): The column of the votes that says to which group an annotator
+            belongs, or annotator -> group; `groups()` compares them.
         **reading: How to read the votes: keywords of `finegold.read`. The default of `repeated` is
             "all" here.
 
     Returns:
-        The figures as attributes, `interval(name)` with 95 % confidence, and the data frames
-        `classes()`, `annotators()` and `pairs()`.
+        The figures as attributes, `interval(name)` with 95 % confidence, the data frames
+        `classes()`, `annotators()`, `pairs()` and `groups()`, and `minus(other)` for the difference
+        from other votes on the same tasks.
 
     Raises:
         InputError: If the votes cannot be read, or if `level` is "interval" and classes are not
@@ -252,9 +265,31 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading
     """
     result = given_result(votes)
     if result is None:
-        return measures.agreement(votes, level=level, **reading)
+        if isinstance(group, str):
+            group = groups_in(votes, group, reading.get("annotator"))
+        return measures.agreement(votes, level=level, group=group, **reading)
     refuse_for_model(reading)
-    return measures.agreement(votes_of(single_labels(result)), level=level)
+    if isinstance(group, str):
+        raise InputError("a saved model has no columns; give the groups as annotator -> group")
+    return measures.agreement(votes_of(single_labels(result)), level=level, group=group)
+
+
+def groups_in(
+    votes: Any, column: str, annotator: str | Sequence[str] | None = None
+) -> dict[Any, Any]:
+    """Return the group of each annotator, which is a column of the votes' own table."""
+    opened = open_table(votes)
+    columns = [str(name) for name in opened.columns]
+    who = annotator or next(iter(candidates(columns, ANNOTATOR)), None)
+    if column not in columns or not isinstance(who, str):
+        raise InputError(f'the votes have no column "{column}"; there are {", ".join(columns)}')
+    frame = opened.read([who, column]).drop_nulls().unique(maintain_order=True)
+    several = frame.filter(frame[who].is_duplicated())
+    if len(several):
+        name = several[who][0]
+        found = several.filter(several[who] == name)[column].to_list()
+        raise InputError(f"annotator {name} is in several groups: {', '.join(map(str, found))}")
+    return dict(frame.iter_rows())
 
 
 def audit(

@@ -183,8 +183,14 @@ MEASURES = {
     "fleiss": "Fleiss' kappa",
     "cohen": "Cohen's kappa, mean of pairs",
     "ac1": "Gwet's AC1",
+    "ac2": "Gwet's AC2",
+    "icc": "intraclass correlation, ICC(2,1)",
     "observed": "pairs of votes that agree",
     "self_agreement": "repeated votes that agree",
+}
+MORE_TABLES = {
+    "groups": "Within and between groups",
+    "difference": "Less the agreement of the other votes",
 }
 # rows of a table of finegold agreement
 ROWS_SHOWN = 10
@@ -199,6 +205,14 @@ class AgreementOptions:
         "How alpha treats classes: as names, as ordered categories, or as numbers.",
         *("nominal", "ordinal", "interval"),
     )
+    group: str | None = o.text(
+        None,
+        "The column with the group of each annotator: agreement within and between groups.",
+        "NAME",
+    )
+    minus: str | None = o.path(
+        "Other votes on the same tasks: the difference of both agreements, paired over tasks."
+    )
     annotators: str | None = o.table("Write the agreement of each annotator.")
     pairs: str | None = o.table("Write the agreement of each pair of annotators.")
     json: bool = o.json_flag()
@@ -212,10 +226,12 @@ def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOption
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
     AC1.
 
-    If an annotator voted on a task more than once, their most frequent vote counts. How often such
+    With --level, kappas and AC2 count how far votes are apart, and the intraclass correlation is
+    shown. If an annotator voted on a task more than once, their most frequent vote counts. How often such
     repeated votes agree is shown as well.
     """
     from finegold.api.evaluate import agreement as measure
+    from finegold.api.evaluate import groups_in
     from finegold.results.metrics import level_of_order
     from finegold.votes.frames import to_polars
 
@@ -223,7 +239,14 @@ def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOption
     votes, level = votes_or_saved(files, reading), own.level
     if reading.ordered and level == "nominal":
         level = level_of_order(votes.class_names)
-    measured = measure(votes, level=level)
+    group = None if own.group is None else groups_in(list(files), own.group, reading.annotator)
+    measured = measure(votes, level=level, group=group)
+    more: dict[str, Any] = {}
+    if group is not None:
+        more["groups"] = to_polars(measured.groups())
+    if own.minus is not None:
+        other = measure(votes_or_saved((own.minus,), reading), level=level)
+        more["difference"] = to_polars(measured.minus(other))
     out.write_tables({own.annotators: measured.annotators, own.pairs: measured.pairs})
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if own.json:
@@ -231,6 +254,7 @@ def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOption
         figures |= {
             "intervals": {name: measured.interval(name) for name in measured.errors},
             "notes": measured.notes,
+            **{name: table.to_dicts() for name, table in more.items()},
         }
         out.print_json(
             figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
@@ -247,14 +271,17 @@ def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOption
             text += f"  ({low:.3f} to {high:.3f})"
         if name == "alpha" and measured.level != "nominal":
             title = f"{title}, {measured.level}"
-        # undefined without repeated votes
-        if is_defined or name != "self_agreement":
+        # undefined without repeated votes, or at another level
+        if is_defined or name in (*measured.errors, "cohen", "observed"):
             rows.append((title, text))
     title = (
         f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two"
         " or more votes"
     )
     out.print_figures(title, rows)
+    for name, words in MORE_TABLES.items():
+        if name in more:
+            out.print_frame(words, more[name], ROWS_SHOWN)
     out.print_frame("By class, against all others", by_class, ROWS_SHOWN)
     out.print_frame(
         "Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN

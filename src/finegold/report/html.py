@@ -34,6 +34,8 @@ COEFFICIENTS = {
     "fleiss": ("Fleiss’ kappa", "for many annotators"),
     "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
     "ac1": ("Gwet’s AC1", "robust against very unequal class frequencies"),
+    "ac2": ("Gwet’s AC2", "the same for a scale"),
+    "icc": ("Intraclass correlation", "ICC(2,1): the share of the variance that is due to tasks"),
     "observed": (
         "Observed agreement",
         "share of pairs of votes that agree, including agreement by chance",
