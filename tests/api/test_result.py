@@ -69,9 +69,19 @@ def test_the_confusion_of_an_unknown_annotator_or_method_is_refused(result):
 def test_tables_have_the_documented_columns(result):
     labels, annotators = result.labels(probabilities=True), result.annotators()
     assert isinstance(labels, pl.DataFrame)
-    assert labels.columns == ["task", "label", "confidence", "n_votes", "tied", "0", "1", "2"]
+    assert labels.columns == [
+        "task",
+        "label",
+        "confidence",
+        "n_votes",
+        "tied",
+        "is_gold",
+        "0",
+        "1",
+        "2",
+    ]
     assert annotators.columns == [
-        *["annotator", "n_votes", "accuracy", "agreement"],
+        *["annotator", "n_votes", "accuracy", "accuracy_low", "accuracy_high", "agreement"],
         *["prototype_1", "prototype_2"],
     ]
     assert np.allclose(labels.select("0", "1", "2").sum_horizontal(), 1)
@@ -80,13 +90,16 @@ def test_tables_have_the_documented_columns(result):
 def test_a_class_that_is_called_like_a_column_does_not_replace_it():
     votes = Annotations.from_arrays([1, 2], ["a", "b"], ["label", "task"])
     columns = fit(MajorityVote(), votes).labels(probabilities=True).columns
-    assert columns == ["task", "label", "confidence", "n_votes", "tied", "p(label)", "p(task)"]
+    assert columns[-2:] == ["p(label)", "p(task)"]
 
 
 def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
     votes = Annotations.from_arrays(["a", "b"], [1, 1], ["x", None])
     table = fit(PTBCC(), votes).labels(probabilities=True)
-    assert table.rows() == [("a", "x", 1.0, 1, False, 1.0), ("b", None, None, 0, False, None)]
+    assert table.rows() == [
+        ("a", "x", 1.0, 1, False, False, 1.0),
+        ("b", None, None, 0, False, False, None),
+    ]
 
 
 def test_a_pandas_user_gets_pandas_back():

@@ -83,7 +83,9 @@ def test_a_result_adds_expected_accuracies():
     result = finegold.aggregate(matrix(), method="ds")
     found = finegold.coverage(result, TRUTH)
     assert found["accuracy"].to_list() == [*result.accuracy.tolist(), None]
-    assert found.drop("accuracy").to_dict(as_series=False) == BY_HAND
+    assert (
+        found.drop("accuracy", "accuracy_low", "accuracy_high").to_dict(as_series=False) == BY_HAND
+    )
     with pytest.raises(InputError, match="layout cannot be applied to a result"):
         finegold.coverage(result, layout="wide")
 

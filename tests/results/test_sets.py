@@ -376,7 +376,7 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     result = finegold.aggregate(pd.DataFrame(columns()), multi=True)
     table = result.labels(probabilities=True)
     assert isinstance(table, pd.DataFrame)
-    assert list(table.columns) == ["task", "labels", "confidence", "n_votes", "a", "b", "c"]
+    assert list(table.columns) == ["task", "labels", "confidence", "n_votes", "is_gold", *"abc"]
     assert table["labels"].tolist()[0] == "a;b"
     assert (
         (table[["a", "b", "c"]] > 0.5).to_numpy()

@@ -86,7 +86,7 @@ class Result(ResultData):
         >>> result.label.tolist(), result.confidence.tolist(), result.tied.tolist()
         (['cat', 'cat'], [1.0, 0.5], [False, True])
         >>> result.labels().columns
-        ['task', 'label', 'confidence', 'n_votes', 'tied']
+        ['task', 'label', 'confidence', 'n_votes', 'tied', 'is_gold']
     """
 
     @classmethod
@@ -160,8 +160,8 @@ class Result(ResultData):
             probabilities: Add one column per class with its probability.
 
         Returns:
-            DataFrame: With the columns task (named as in the votes), label, confidence, n_votes and
-                tied, of the library that the votes came from (Polars for files and arrays). With
+            DataFrame: With the columns task (named as in the votes), label, confidence, n_votes,
+                tied and is_gold, of the library that the votes came from (Polars for files). With
                 predictions, the column predictions_only marks tasks without votes. If labels are
                 sets, the column labels has them, separated by ;, and there is no column tied.
         """

@@ -55,6 +55,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     columns["n_votes"] = np.append(result.votes_per_task, np.zeros(empty, np.int64))
     if result.label_sets is None:
         columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
+    columns["is_gold"] = np.append(result.gold != MISSING, np.zeros(empty, np.bool_))
     if result.combined:
         columns["predictions_only"] = np.append(
             result.votes_per_task == 0, np.zeros(empty, np.bool_)
@@ -62,7 +63,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     if scores:
         columns |= {name: extend(values) for name, values in _scores(result).items()}
     if probabilities:
-        names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
+        names = distinct([str(name) for name in to_list(result.class_names)], {*columns})
         columns |= {name: extend(result.posterior[:, k]) for k, name in enumerate(names)}
     return make_frame(columns, like=result.task_names)
 
@@ -88,7 +89,7 @@ def labels_pieces(
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
 
     A table for users is in the natural order of the tasks (t2 before t10), with the user's name of
-    the column of tasks, and with a column that says whether the label is gold.
+    the column of tasks.
     """
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
@@ -110,13 +111,8 @@ def labels_pieces(
 def labels_for_users(
     piece: ResultData, probabilities: bool = False, scores: bool = False
 ) -> pl.DataFrame:
-    """Return the table of labels with the user's name of the column of tasks, and with the column
-    `is_gold`.
-    """
+    """Return the table of labels with the user's name of the column of tasks."""
     table = to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
-    is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
-    before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
-    table = table.insert_column(before + 1, pl.Series("is_gold", is_gold))
     return cast(pl.DataFrame, own_name(table, piece.annotations, 0))
 
 
@@ -186,10 +182,9 @@ def annotators_table(result: ResultData) -> Any:
 
 
 def known_intervals(result: ResultData) -> dict[str, Any]:
-    """Return the columns of the intervals of accuracies; none if no annotator has one."""
-    if np.isnan(result.accuracy_low).all():
-        return {}
-    return {"accuracy_low": result.accuracy_low, "accuracy_high": result.accuracy_high}
+    """Return the columns of the intervals of accuracies, null where gold truths are too few."""
+    bounds = {"accuracy_low": result.accuracy_low, "accuracy_high": result.accuracy_high}
+    return {name: pl.Series(values).fill_nan(None) for name, values in bounds.items()}
 
 
 def with_predicted_tasks(result: ResultData) -> ResultData:

@@ -76,7 +76,8 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
             name: values.values
             if isinstance(values, Names)
             else values
-            if isinstance(values, np.ndarray) and values.dtype.kind != "O"
+            if isinstance(values, pl.Series)
+            or (isinstance(values, np.ndarray) and values.dtype.kind != "O")
             else series_of(values)
             for name, values in columns.items()
         }
@@ -94,7 +95,9 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
 
         # integers would become floats beside a null
         types = {
-            c.name: "Int64" for c in frame.iter_columns() if c.dtype.is_integer() and c.null_count()
+            c.name: "Int64" if c.dtype.is_integer() else "float64"
+            for c in frame.iter_columns()
+            if c.dtype.is_numeric() and c.null_count()
         }
         return pd.DataFrame(
             {name: pd.Series(v, dtype=types.get(name)) for name, v in values.items()}
