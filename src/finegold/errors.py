@@ -8,6 +8,8 @@ paste, and the studio into buttons.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,3 +134,11 @@ class FinegoldWarning(Worded, UserWarning):
     def __init__(self, problem: str = "", remedies: Iterable[Remedy] = ()) -> None:
         self.problem, self.remedies = problem, tuple(remedies)
         super().__init__(problem, self.remedies)
+
+
+def warn_user(problem: str, remedies: Iterable[Remedy] = ()) -> None:
+    """Warn of a problem at the line of the user's code that led to it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "finegold":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(FinegoldWarning(problem, remedies), stacklevel=level)

@@ -123,3 +123,15 @@ def test_a_fit_needs_no_other_library_of_data_frames():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['x', 'y']"
+
+
+def test_what_is_left_out_is_warned_of_at_the_users_line():
+    rows = {"task": [1, 2, 2, 2], "worker": list("xyxx"), "label": ["x", None, "a", "b"]}
+    for run in (finegold.read, finegold.aggregate):
+        with pytest.warns(
+            finegold.FinegoldWarning, match="1 row without a label, 1 repeated"
+        ) as said:
+            run(pl.DataFrame(rows))
+        assert said[0].filename == __file__
+    with pytest.warns(finegold.FinegoldWarning):
+        assert "left out: 1 row without a label" in repr(finegold.read(pl.DataFrame(rows)))

@@ -26,13 +26,12 @@ def votes_of(annotations: Annotations) -> set[tuple[Any, Any, Any]]:
 def with_warnings(
     call: Callable[..., Any], *arguments: Any, **keywords: Any
 ) -> tuple[Any, list[str]]:
-    """Return the result of a call, and the texts of Finegold's warnings."""
+    """Return the result of a call, and the texts of Finegold's warnings but for what was left out."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call(*arguments, **keywords)
-    return result, [
-        str(each.message) for each in caught if issubclass(each.category, FinegoldWarning)
-    ]
+    texts = [str(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
+    return result, [text for text in texts if not text.startswith("left out")]
 
 
 def write(path: Path, content: str | bytes) -> Path:

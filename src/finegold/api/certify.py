@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from finegold.api.fit import result_of
 from finegold.api.options import Fitting
 from finegold.api.result import Result
 from finegold.api.sample import Bools, Plan, Sample
-from finegold.errors import FinegoldWarning, InputError, Placeholder, use
+from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.insight import certify as maths
 from finegold.insight.certify import Acceptance, Interval, Recalibration
 from finegold.io.sheets import read_answers
@@ -361,9 +360,7 @@ def certify(
         if 2 * len(unknown) > len(truths):
             remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
             raise InputError(words, remedies=[remedy])
-        warnings.warn(
-            FinegoldWarning(f"{words}: the labels of these tasks count as wrong"), stacklevel=2
-        )
+        warn_user(f"{words}: the labels of these tasks count as wrong")
     last = max(row for row, truth in enumerate(given, 1) if truth is not None)
     # the first planned look that holds all answers
     look = next(end for end in plan.look_ends if end >= last)

@@ -87,10 +87,16 @@ class Progress(NamedTuple):
     on_read: Callable[[Annotations], None] = lambda votes: None
 
 
+def _warn(votes: Annotations) -> None:
+    from finegold.votes.hygiene import warn_of_lost_votes
+
+    warn_of_lost_votes(votes)
+
+
 SILENT = Progress()
 AS_FOUND = ReadOptions()
 # shown in a notebook or on a terminal
-IN_PYTHON = Progress(fitting=in_python)
+IN_PYTHON = Progress(fitting=in_python, on_read=_warn)
 
 
 # ---- Reading

@@ -70,10 +70,11 @@ def evaluate(
     """
     from finegold.api.evaluate import figures_of
 
-    known = truths.read()
+    truths.read()
+    known = (truths.truth, truths.truth_task, truths.truth_label)
     chosen = o.chosen_methods(own.methods, fit, [DEFAULT_METHOD])
     scores = [
-        figures_of(result, known, is_ordered=reading.ordered is not None)
+        figures_of(result, *known, is_ordered=reading.ordered is not None)
         for result in results_of(files, reading, fit, chosen)
     ]
     metrics = [name for name in METRICS if scores[0][name] is not None]

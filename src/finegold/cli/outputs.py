@@ -253,8 +253,6 @@ def write_tables(tables: Mapping[str | None, Callable[[], Any]]) -> None:
 
 # best and worst annotators in the summary
 ANNOTATORS_SHOWN = 3
-# annotators without any vote in the summary
-NAMES_SHOWN = 10
 
 
 def summary_of(result: ResultData) -> dict[str, Any]:
@@ -345,8 +343,8 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
         warn(warning)
     for note in result.notes:
         say(note)
-    if words := left_out(summary):
-        say(f"left out: {words}")
+    if result.annotations is not None:
+        print_left_out(result.annotations)
     order = (-result.accuracy).argsort(kind="stable").tolist()
     # at most half of all in each list
     shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
@@ -361,44 +359,10 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     say(f"best annotators: {good}; worst: {bad}")
 
 
-def left_out(summary: Mapping[str, Any]) -> str:
-    """Describe what was read but left out; empty if nothing was."""
-    rows, names = summary["rows"], summary["never_voted"]
-    words = [f'{number:,} "{word}"' for word, number in summary["no_vote"].items()]
-    no_vote, pairs = f" ({_list_first(words, ' more words')})" if words else "", rows["disagreeing"]
-    clash = (
-        f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes"
-        " that disagree)"
-    )
-    parts = [
-        (rows["missing"], f"{count(rows['missing'], 'row')} without a label{no_vote}"),
-        (rows["repeated"], count(rows["repeated"], "repeated vote") + (clash if pairs else "")),
-        (
-            summary["unlabelled"],
-            f"{count(summary['unlabelled'], 'task')} without any vote (listed without a label)",
-        ),
-        (
-            len(names),
-            f"{count(len(names), 'annotator')} without any vote: {_list_first(names, ' more')}",
-        ),
-        *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
-    ]
-    return ", ".join(words for number, words in parts if number)
-
-
-def _list_first(names: list[Any], more: str) -> str:
-    """List the first names, and the number of the others."""
-    others = f" and {len(names) - NAMES_SHOWN:,}{more}" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(map(str, names[:NAMES_SHOWN])) + others
-
-
 def print_left_out(votes: Annotations) -> None:
     """Print what was left out, for commands that print no other summary of the votes."""
-    from finegold.votes.encoding import to_list
-
-    names = {"unlabelled": len(votes.unlabelled), "never_voted": to_list(votes.never_voted)}
-    if words := left_out({"rows": asdict(votes.counts), "no_vote": votes.hygiene.no_vote, **names}):
-        say(f"left out: {words}")
+    if votes.left_out:
+        say(f"left out: {votes.left_out}")
 
 
 def print_json(value: Any) -> None:

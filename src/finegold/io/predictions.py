@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, use
+from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
@@ -215,4 +214,4 @@ def _check_tasks(model: Model, votes: Annotations) -> None:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, FinegoldWarning, stacklevel=3)
+    warn_user(text)

@@ -4,7 +4,6 @@ index of pandas.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import InputError, warn_user
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.votes.encoding import series_of
 from finegold.votes.frames import polars_column, to_polars
@@ -154,7 +153,7 @@ def _of_mapping(votes: Mapping[Any, Any]) -> pl.DataFrame:
                 f"the splits {', '.join(map(str, votes))} are read together; give one of them to"
                 " read it alone"
             )
-            warnings.warn(text, FinegoldWarning, stacklevel=2)
+            warn_user(text)
         return table
     columns = {str(name): _column(name, values) for name, values in votes.items()}
     first = next(iter(columns))

@@ -30,7 +30,7 @@ from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import GoldColumn, as_texts, with_gold
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
-from finegold.votes.hygiene import Finding, Hygiene, warn_of
+from finegold.votes.hygiene import Finding, Hygiene, warn_of, warn_of_lost_votes
 from finegold.votes.labels import is_missing
 
 # Of a table without a header whose values look like votes in this order.
@@ -107,7 +107,10 @@ def read(
         Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
     options: dict[str, Any] = {"multi": False, **reading}
-    return read_with(votes, ReadOptions(gold=gold, watch=watch, **options))
+    found = read_with(votes, ReadOptions(gold=gold, watch=watch, **options))
+    if not isinstance(votes, Annotations):
+        warn_of_lost_votes(found)
+    return found
 
 
 def read_with(votes: Any, options: ReadOptions) -> Annotations:

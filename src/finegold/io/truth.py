@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, use
+from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.io.columns import (
     LABEL,
     TASK,
@@ -416,7 +415,7 @@ def match_truth(
             f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted"
             f" for: {sides}"
         )
-        warnings.warn(FinegoldWarning(text, remedies), stacklevel=3)
+        warn_user(text, remedies)
     # tasks that only models know come after those with votes
     if annotations is not None:
         warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks], key.class_names))
@@ -427,7 +426,7 @@ def match_truth(
         tasks = [*map(str, unknown[:NAMED]), *(["..."] if n > NAMED else [])]
         text = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
         text = f"{text} without votes and cannot be used{of_file}: {', '.join(tasks)}"
-        warnings.warn(text, FinegoldWarning, stacklevel=3)
+        warn_user(text)
     return key
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import InputError, warn_user
 
 Given = ParamSpec("Given")
 Job = TypeVar("Job")
@@ -141,7 +140,7 @@ def _warn(problem: str, error: Exception, consequence: str) -> None:
     if problem not in _warned:
         _warned.add(problem)
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        warnings.warn(f"{problem} ({reason}); it is {consequence}", FinegoldWarning, stacklevel=2)
+        warn_user(f"{problem} ({reason}); it is {consequence}")
 
 
 _warned: set[str] = set()

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import InputError, warn_user
 from finegold.system.memory import did_you_mean
 
 if TYPE_CHECKING:
@@ -105,11 +104,9 @@ def _load(name: str) -> type[Method] | None:
     except Exception as error:
         # the other package can raise any exception
         package = point.dist.name if point.dist else "another package"
-        warnings.warn(
+        warn_user(
             f"the method {name} of {package} ({point.value}) cannot be used:"
-            f" {type(error).__name__}: {error}",
-            FinegoldWarning,
-            stacklevel=2,
+            f" {type(error).__name__}: {error}"
         )
         return None
     return loaded

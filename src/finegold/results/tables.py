@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
@@ -13,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import InputError, warn_user
 from finegold.results.data import ResultData, votes_of
 from finegold.results.metrics import expected_scores, scale_of
 from finegold.results.sets import annotators_of_sets, refuse_sets
@@ -286,11 +285,7 @@ def training_table(
         if (alone := columns["group"].null_count()) == len(keys):
             raise InputError("no task has a group; check that tasks are written alike")
         if alone:
-            warnings.warn(
-                f"tasks without a group, each a group of its own: {alone:,}",
-                FinegoldWarning,
-                stacklevel=3,
-            )
+            warn_user(f"tasks without a group, each a group of its own: {alone:,}")
         keys = [f"group {group_of[key]}" if key in group_of else key for key in keys]
     hashes = (blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest() for key in keys)
     is_chosen = [int.from_bytes(digest) < validation * 2**64 for digest in hashes]

@@ -6,7 +6,6 @@ depends on the task and the class voted for, not on who voted, so it is computed
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -14,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from finegold.errors import FinegoldWarning, InputError, use
+from finegold.errors import InputError, use, warn_user
 from finegold.kernels import Votes, cells
 from finegold.kernels.compiling import in_threads
 from finegold.votes.encoding import (
@@ -167,7 +166,17 @@ class Annotations:
     def __repr__(self) -> str:
         return (
             f"Annotations({self.n_votes:,} votes, {self.n_tasks:,} tasks, "
-            f"{self.n_annotators:,} annotators, {self.n_classes:,} classes)"
+            f"{self.n_annotators:,} annotators, {self.n_classes:,} classes"
+            f"{'; left out: ' if self.left_out else ''}{self.left_out})"
+        )
+
+    @property
+    def left_out(self) -> str:
+        """What was read but left out, in words; empty if nothing was."""
+        from finegold.votes.hygiene import left_out_words
+
+        return left_out_words(
+            self.counts, self.hygiene.no_vote, len(self.unlabelled), to_list(self.never_voted)
         )
 
     def _repr_html_(self) -> str:
@@ -454,7 +463,7 @@ class Annotations:
 def warn_of_unused_gold(count: int) -> None:
     if count:
         text = f"{count:,} gold truths belong to tasks without votes and are not used"
-        warnings.warn(text, FinegoldWarning, stacklevel=3)
+        warn_user(text)
 
 
 def _encode_labels(

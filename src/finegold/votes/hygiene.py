@@ -7,22 +7,23 @@ of them at the end.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from finegold.errors import FinegoldWarning, Placeholder, Remedy, use
+from finegold.errors import Placeholder, Remedy, use, warn_user
 from finegold.votes.encoding import text_of
 
 if TYPE_CHECKING:
-    from finegold.votes.annotations import Annotations, Repeated
+    from finegold.votes.annotations import Annotations, Counts, Repeated
 
 # spellings of one class and how often each occurs; None for a truth
 Groups = list[list[tuple[str, int | None]]]
 NAME = Placeholder("NAME")
+# names and words in a list of what was left out
+NAMES_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,43 @@ def hygiene_of(values: Mapping[str, Any]) -> Hygiene:
     return Hygiene(findings, words, text(values["label"]), bool(values["normalise"]), alias)
 
 
+def left_out_words(
+    counts: Counts, no_vote: Mapping[str, int], n_unlabelled: int, never_voted: Sequence[Any]
+) -> str:
+    """Return what was read but left out, in words."""
+    words = _list_first([f'{number:,} "{word}"' for word, number in no_vote.items()], " more words")
+    pairs, absent = counts.disagreeing, len(never_voted)
+    clash = (
+        f" ({pairs:,} pair{'s' * (pairs != 1)} of task and annotator"
+        f" {'has' if pairs == 1 else 'have'} votes that disagree)"
+    )
+    parts = [
+        (counts.missing, "row", f" without a label{f' ({words})' if words else ''}"),
+        (counts.repeated, "repeated vote", clash if pairs else ""),
+        (n_unlabelled, "task", " without any vote (listed without a label)"),
+        (absent, "annotator", f" without any vote: {_list_first(never_voted, ' more')}"),
+    ]
+    said = [f"{n:,} {noun}{'s' * (n != 1)}{more}" for n, noun, more in parts if n]
+    return ", ".join([*said, *(f"{what} ({n:,})" for what, n in counts.left_out.items() if n)])
+
+
+def _list_first(names: Sequence[Any], more: str) -> str:
+    """List the first names, and the number of the others."""
+    others = f" and {len(names) - NAMES_SHOWN:,}{more}" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(map(str, names[:NAMES_SHOWN])) + others
+
+
+def warn_of_lost_votes(votes: Annotations) -> None:
+    """Warn if rows without a label, or repeated votes that disagree, were left out."""
+    if votes.counts.disagreeing or (votes.hygiene.label and votes.counts.missing):
+        warn_user(f"left out: {votes.left_out}")
+
+
 def warn_of(findings: Iterable[Finding]) -> None:
     """Warn of the findings, but for those that are silent."""
     for finding in findings:
         if not finding.is_silent:
-            warnings.warn(FinegoldWarning(finding.text, finding.remedies), stacklevel=3)
+            warn_user(finding.text, finding.remedies)
 
 
 # mean "no vote" by default, but may be a class

@@ -27,11 +27,7 @@ STYLE = (
 
 
 def annotations_html(votes: Annotations) -> str:
-    per_task, shares, counts = (
-        votes.votes_per_task,
-        votes.votes_per_class / votes.n_votes,
-        votes.counts,
-    )
+    per_task, shares = votes.votes_per_task, votes.votes_per_class / votes.n_votes
     low, high = int(per_task.min()), int(per_task.max())
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     most = np.argsort(-shares, kind="stable")[:CLASSES_SHOWN]
@@ -39,20 +35,12 @@ def annotations_html(votes: Annotations) -> str:
         [name_html(votes.class_names, k), meter_html(shares[k]), cell_html(f"{shares[k]:.1%}")]
         for k in most.tolist()
     ]
-    parts = [
-        (counts.missing, "rows without a label"),
-        (counts.repeated, "repeated votes"),
-        (len(votes.unlabelled), "tasks without any vote"),
-        (len(votes.never_voted), "annotators without any vote"),
-        *((number, escape(what)) for what, number in counts.left_out.items()),
-    ]
-    left_out = ", ".join(f"{number:,} {what}" for number, what in parts if number)
     return page_html(
         f"<b>Annotations</b>: {votes.n_votes:,} votes, {votes.n_tasks:,} tasks,"
         f" {votes.n_annotators:,} annotators",
         f"{span} votes per task, {per_task.mean():.1f} on average",
         table_html(["class", "", "share of votes"], rows, votes.n_classes),
-        *([f"left out: {left_out}"] if left_out else []),
+        *([f"left out: {escape(votes.left_out)}"] if votes.left_out else []),
     )
 
 

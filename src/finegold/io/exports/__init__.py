@@ -7,13 +7,12 @@ distinct names and the votes, not on the size of the file.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
+from finegold.errors import InputError, Placeholder, Remedy, use, warn_user
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.exports.marks import LAST, MARKS, has_marks, names_in
 from finegold.io.exports.refusals import refuse_marks
@@ -122,5 +121,5 @@ def _outside() -> dict[str, Export]:
             package = point.dist.name if point.dist else "another package"
             reader = f"the export reader {point.name} of {package} ({point.value})"
             text = f"{reader} cannot be used: {type(error).__name__}: {error}"
-            warnings.warn(text, FinegoldWarning, stacklevel=2)
+            warn_user(text)
     return readers

@@ -12,7 +12,6 @@ import io
 import json
 import re
 import sys
-import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -25,7 +24,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import polars as pl
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
+from finegold.errors import InputError, Placeholder, Remedy, use, warn_user
 from finegold.io.source import Source, skip_bom
 from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
@@ -92,7 +91,7 @@ class ExportOptions:
     def warn_once(self, text: str, *remedies: Remedy) -> None:
         if text not in self.warnings:
             self.warnings.add(text)
-            warnings.warn(FinegoldWarning(text, remedies), stacklevel=2)
+            warn_user(text, remedies)
 
     def annotator_of_file(self, seen: Source) -> str | None:
         """Return who cast the votes of a file without names: of several files, each is a person's."""

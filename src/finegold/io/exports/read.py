@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use, warn_user
 from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions
@@ -116,7 +115,7 @@ def read_export(
         # the other questions can still be read
         if len(questions) > 1 and wanted == ALL and not has_votes:
             text = f'the question "{question}" has no votes and is left out'
-            warnings.warn(text, FinegoldWarning, stacklevel=2)
+            warn_user(text)
             continue
         annotations[question] = _assemble(long, export, export_options, options)
     if not annotations:

@@ -4,12 +4,11 @@ truths.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import polars as pl
 
-from finegold.errors import FinegoldWarning, Placeholder, use
+from finegold.errors import Placeholder, use, warn_user
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions
 from finegold.io.source import Source
@@ -37,7 +36,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         named = f"{', '.join(keys[:-1])} and {keys[-1]} together name the tasks"
         others = use("if others do", task=Placeholder("A,B"))
         text = f"{seen.name} has no {TASK}; {named}"
-        warnings.warn(FinegoldWarning(text, [others]), stacklevel=2)
+        warn_user(text, [others])
     if not keys:
         raise DamagedExport(f"there is no {TASK}, and no INPUT:* either")
     if not outputs or WORKER not in seen.columns:
