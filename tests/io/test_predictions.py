@@ -246,46 +246,6 @@ def test_update_with_new_predictions():
         calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
 
 
-def test_the_dask_engine_combines_too():
-    pytest.importorskip("distributed")
-    from finegold.engines.dask import DaskEngine
-    from tests.support.dask_cluster import two_workers
-
-    votes, p, _ = draw()
-    expected = fit(votes, p)
-    with two_workers() as client, DaskEngine(client) as engine:
-        found = fit(votes, p, engine=engine)
-    assert np.array_equal(found.posterior, expected.posterior)
-    assert np.array_equal(found.combined.posterior, expected.combined.posterior)
-
-
-def test_the_studio_fits_with_predictions(tmp_path):
-    pytest.importorskip("fastapi")
-    from tests.support.studio_helpers import studio_in_thread
-
-    with studio_in_thread(tmp_path) as studio:
-        project = studio.read_sample(tmp_path)
-        sample = finegold.read(tmp_path / "votes.csv")
-        names = [str(name) for name in sample.class_names]
-        rows = np.full((sample.n_tasks, len(names)), 1 / len(names))
-        table = pl.DataFrame(
-            {"task": list(sample.task_names), **dict(zip(names, rows.T, strict=True))}
-        )
-        table.write_csv(tmp_path / "bert.csv")
-        asked = {"method": "mv", "predictions": ["bert.csv"]}
-        studio.good("POST", f"/api/projects/{project}/fits", json=asked)
-        state = studio.settled(project)
-        assert state["job"]["state"] == "done", state["job"]
-        notes = [
-            note for fit in state["fits"] if fit["facts"] for note in fit["facts"].get("notes", [])
-        ]
-        assert any(note.startswith("Model bert: weight") for note in notes)
-        refused = studio.post(
-            f"/api/projects/{project}/fits", json={"predictions": ["../bert.csv"]}
-        )
-        assert refused.status_code == 404
-
-
 def test_predictions_in_other_functions(tmp_path):
     votes, p, truth = draw()
     names = {i: CLASSES[truth[i]] for i in range(VOTED)}

@@ -66,6 +66,14 @@ MIN = [
     {"id": 1, "annotator": 8, "lead_time": 1},
 ]
 
+MARK = {"start": 0, "end": 4, "label": "PER"}
+FLAT = {
+    "id": "r", "text": TEXT, "ner.responses": [[MARK], []],
+    "ner.responses.users": ["bo", "cy"], "ner.responses.status": ["submitted", "draft"],
+}  # fmt: skip
+RESPONSE = {"user_id": "bo", "status": "submitted", "values": {"ner": {"value": [MARK]}}}
+SERVER = {"id": "r", "fields": {"text": TEXT}, "responses": [RESPONSE]}
+
 # name of the file, its content, and (document, annotator, start, end, label) of each span
 EXPORTS = {
     "Label Studio": (
@@ -148,6 +156,8 @@ EXPORTS = {
         ),
         [("r", "bo", *ANNA)],
     ),
+    "Argilla 2, flattened": ("a.json", json.dumps([FLAT]), [("r", "bo", *ANNA)]),
+    "Argilla's server": ("a.json", json.dumps([SERVER]), [("r", "bo", *ANNA)]),
     "UIMA JSON of INCEpTION": ("ann.json", UIMA, [("FOLDER", "ann", *ANNA)]),
     "WebAnno TSV": ("ann.tsv", TSV, [("FOLDER", "ann", 0, 9, "PER")]),
     "Label Studio, JSON-MIN": ("m.json", json.dumps(MIN), [("1", "7", *ANNA)]),
@@ -202,8 +212,10 @@ def test_brat_has_a_folder_for_each_annotator(tmp_path):
         (tmp_path / who).mkdir()
         (tmp_path / who / "doc.ann").write_text(marks)
         (tmp_path / who / "doc.txt").write_text(TEXT)
+    (tmp_path / "annotation.conf").write_text("[entities]\nPER\n")
     marks = spans.read(tmp_path)
     assert marks.spans.rows() == [("doc", "ann", 0, 4, "PER"), ("doc", "bo", 0, 10, "PER")]
+    assert marks.left_out == {"files of another form": 1}
     assert marks.texts == {"doc": TEXT}
 
 
@@ -212,6 +224,18 @@ def test_a_zip_of_doccano_has_a_file_for_each_user(tmp_path):
         for who in ("ann", "bo"):
             archive.writestr(f"{who}.jsonl", lines({"id": 1, "text": TEXT, "label": [list(ANNA)]}))
     assert spans.read(tmp_path / "e.zip").spans["annotator"].to_list() == ["ann", "bo"]
+
+
+def test_a_project_of_inception_is_read_but_for_what_nobody_marked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
+        for name in ("ann", "bo", "INITIAL_CAS"):
+            archive.writestr(f"annotation/doc.txt/{name}.tsv", LAYERS)
+        archive.writestr("source/doc.txt", "Anna works")
+        archive.writestr("exportedproject.json", "{}")
+        archive.writestr("annotation_ser/doc.txt/ann.ser", b"\xff\xfe")
+    marks = spans.read(tmp_path / "p.zip")
+    assert marks.readings.rows() == [("doc.txt", "ann"), ("doc.txt", "bo")]
+    assert marks.left_out["files of another form"] == 3
 
 
 REFUSED = {
@@ -231,7 +255,7 @@ REFUSED = {
     "records of something else": (
         "a.json",
         '[{"task": 1, "vote": 2}]',
-        "no marked spans are known",
+        "no marks are known",
     ),
     "nobody marked anything": (
         "t.csv",
@@ -244,6 +268,12 @@ REFUSED = {
         "all members together",
     ),
     "XMI of INCEpTION": ("ann.xmi", "<?xml version='1.0'?>", "is XML; export it as WebAnno TSV 3"),
+    "prose": (
+        "a.txt",
+        "this is a text\nof two lines\n",
+        "in no form of marked texts that is known; it may be",
+    ),
+    "votes": ("a.csv", "task,annotator,label\n1,ann,x\n", "in no form of marked texts"),
     "lines of different lengths": ("a.conll", "x O O\ny O\n", "sentence 1: its lines"),
 }
 

@@ -70,18 +70,8 @@ def write_back(
     """
     sources = sources_of(export)
     tool = writable(sources, format)
-    results: Mapping[Any, ResultData] = (
-        result if isinstance(result, Mapping) else {question: result}
-    )
-    labels: dict[str | None, dict[str, Label]] = {}
-    for name, labelled in results.items():
-        classes = to_list(labelled.label) if labelled.label_sets is None else labelled.sets()
-        rows = zip(to_list(labelled.task_names), classes, labelled.confidence.tolist(), strict=True)
-        agent = f"finegold {labelled.method}"
-        # By the text of the task: the export may have the text "7" where the result has the number.
-        labels[name] = {
-            text_of(task): Label(label, confidence, agent) for task, label, confidence in rows
-        }
+    results = result if isinstance(result, Mapping) else {question: result}
+    labels = {name: _labels_of(each) for name, each in results.items()}
 
     def suggest(record: Any) -> list[tuple[dict[str, Any], int]]:
         return [TOOLS[tool.name](record, labels, task)]
@@ -105,6 +95,16 @@ def write_back(
             )
 
 
+def _labels_of(result: ResultData) -> dict[str, Label]:
+    """Return labels by the text of the task: the export may have the text "7" where the result has
+    the number.
+    """
+    classes = to_list(result.label) if result.label_sets is None else result.sets()
+    rows = zip(to_list(result.task_names), classes, result.confidence.tolist(), strict=True)
+    agent = f"finegold {result.method}"
+    return {text_of(task): Label(label, confidence, agent) for task, label, confidence in rows}
+
+
 def writable(sources: Sequence[Source], format: str | None) -> Export:
     """Return the tool that wrote these files. Refuse tools that labels cannot be written for."""
     export = find_export(sources, format)
@@ -116,6 +116,11 @@ def writable(sources: Sequence[Source], format: str | None) -> Export:
     return export
 
 
+def _given(labels: Labels, task: Any) -> dict[str | None, Label]:
+    """Return the labels of a task by question."""
+    return {name: known[text_of(task)] for name, known in labels.items() if text_of(task) in known}
+
+
 def _suggest_to_argilla(
     record: Any, labels: Labels, task: str | None
 ) -> tuple[dict[str, Any], int]:
@@ -123,24 +128,18 @@ def _suggest_to_argilla(
     older ones.
     """
     if not isinstance(record, dict) or not isinstance(record.get("responses"), dict):
-        raise DamagedExport(
-            "found no record with its responses", "suggestions need dataset.records.to_json(FILE)"
-        )
+        remedy = "suggestions need dataset.records.to_json(FILE)"
+        raise DamagedExport("found no record with its responses", remedy)
     responses = need(record, "responses", dict)
     name = record.get("id") if task is None else need(record, "fields", dict).get(task)
-    given = {
-        question: known[text_of(name)]
-        for question, known in labels.items()
-        if text_of(name) in known
-    }
+    given = _given(labels, name)
     suggestions = dict(record.get("suggestions") or {})
     for question, label in given.items():
         if question is None and len(responses) != 1:
             raise DamagedExport("the record answers several questions", ASK_QUESTION)
         asked = next(iter(responses)) if question is None else question
-        value = _in_words_of(
-            [response["value"] for response in responses.get(asked, [])], label.name
-        )
+        answers = [response["value"] for response in responses.get(asked, [])]
+        value = _in_words_of(answers, label.name)
         suggestions[asked] = {"value": value, "score": label.confidence, "agent": label.agent}
     return {**record, "suggestions": suggestions}, len(given)
 
@@ -149,51 +148,38 @@ def _predict_for_label_studio(
     record: Any, labels: Labels, task: str | None
 ) -> tuple[dict[str, Any], int]:
     """Return a task, as Import takes it, with one prediction, which holds the labels for all
-    questions.
+    questions and has the score of the least certain one.
     """
-    if (
-        not isinstance(record, dict)
-        or "data" not in record
-        or not any(name in record for name in ANNOTATIONS)
-    ):
-        raise DamagedExport(
-            "found no task with its data and annotations",
-            f"predictions need the full one: {REMEDY}",
-        )
+    is_task = isinstance(record, dict) and "data" in record
+    if not is_task or not any(name in record for name in ANNOTATIONS):
+        remedy = f"predictions need the full one: {REMEDY}"
+        raise DamagedExport("found no task with its data and annotations", remedy)
     data = need(record, "data", dict)
-    name = text_of(record["id"] if task is None else data.get(task))
-    given = {question: known[name] for question, known in labels.items() if name in known}
-    answers = [_as_result(record, question, label.name) for question, label in given.items()]
-    predictions = [
-        {
-            "model_version": label.agent,
+    given = _given(labels, record["id"] if task is None else data.get(task))
+    predictions = []
+    if given:
+        prediction = {
+            "model_version": next(iter(given.values())).agent,
             "score": min(each.confidence for each in given.values()),
-            "result": answers,
+            "result": [_as_result(record, name, label.name) for name, label in given.items()],
         }
-        # one prediction, whose score is that of the least certain answer
-        for label in list(given.values())[:1]
-    ]
+        predictions.append(prediction)
     return {"id": record["id"], "data": data, "predictions": predictions}, len(given)
 
 
 def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict[str, Any]:
     """Return a label in the form of the answers to its question."""
     name = next(name for name in ANNOTATIONS if name in record)
-    models = [
-        prediction
-        for prediction in need(record, "predictions", list, [])
-        if isinstance(prediction, dict)
-    ]
+    models = need(record, "predictions", list, [])
     # what people and models answered to the question for the task as a whole
-    results = []
-    for annotation in [*need(record, name, list), *models]:
-        for result in need(annotation, "result", list, []):
-            asked = result.get("from_name")
-            is_of_task = (
-                answer_of(result.get("value") or {}, wants_text=asked == question) is not None
-            )
-            if is_of_task and question in (None, asked):
-                results.append(result)
+    results = [
+        result
+        for each in [*need(record, name, list), *models]
+        if isinstance(each, dict)
+        for result in need(each, "result", list, [])
+        if question in (None, asked := result.get("from_name"))
+        and answer_of(result.get("value") or {}, wants_text=asked == question) is not None
+    ]
     if not results:
         raise DamagedExport(
             f'the task has no answer to "{question}"', "give the export that the votes came from"
@@ -222,19 +208,12 @@ def _in_words_of(answers: list[Any], label: Any) -> Any:
     """
     # a set of options
     if isinstance(label, list):
-        parts = [
-            part
-            for answer in answers
-            for part in (answer if isinstance(answer, list) else [answer])
-        ]
+        parts = [part for each in answers for part in (each if isinstance(each, list) else [each])]
         word_of = {text_of(part): part for part in parts if not isinstance(part, list | dict)}
         return [word_of.get(option, option) for option in label]
     for answer in answers:
-        text = (
-            SEVERAL.join(sorted(map(text_of, answer)))
-            if isinstance(answer, list)
-            else text_of(answer)
-        )
+        is_list = isinstance(answer, list)
+        text = SEVERAL.join(sorted(map(text_of, answer))) if is_list else text_of(answer)
         if text == text_of(label):
             return answer
     like = answers[0] if answers else label

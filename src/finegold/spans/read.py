@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
@@ -20,6 +20,11 @@ import polars as pl
 from finegold.errors import InputError
 from finegold.spans.marks import Marks, Reading, collect
 
+FORMS = (
+    "it may be an export of Label Studio, doccano, Prodigy, Argilla, INCEpTION (WebAnno TSV 3 or UIMA"
+    " CAS JSON) or brat, columns of CoNLL, or a table with the columns document, annotator, start,"
+    " end and label"
+)
 # of what a zip unpacks to
 MAX_BYTES = 2**30
 # what a result of Label Studio says about its question
@@ -30,6 +35,15 @@ LABEL_STUDIO = ("labels", "hypertextlabels", "paragraphlabels")
 ENTITY = re.compile(r"(?:NamedEntity|Span|Entity)$")
 # brat: T1<tab>PER 0 5;8 10<tab>text
 BRAT = re.compile(r"^T\S*\t(\S+) ([\d; ]+)(?:\t|$)")
+
+
+# What lies beside marks: the documents of INCEpTION before anybody marked them and its project, the
+# settings of brat, and other kinds of files.
+OTHERS = re.compile(
+    r"^INITIAL_CAS|^exportedproject.*json$|^(tagsets|typesystem)|"
+    r"\.(ser|zip|xml|conf|css|md|pdf|html?|png|jpe?g|log|py|lock)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -65,44 +79,46 @@ def read(source: str | Path | Iterable[str | Path]) -> Marks:
     paths = [Path(source)] if isinstance(source, str | Path) else [Path(each) for each in source]
     name = ", ".join(str(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else "")
     left_out: Counter[str] = Counter()
-    files = [file for path in paths for file in _files(path)]
+    files = [file for path in paths for file in _files(path, left_out)]
     readings = [reading for file in files for reading in _read(file, files, left_out)]
     return collect(readings, name, left_out)
 
 
-def _files(path: Path) -> list[File]:
+def _files(path: Path, left_out: Counter[str]) -> Iterator[File]:
+    """Yield a file, or those of a folder or a zip, but for settings and the like beside them."""
     if path.is_dir():
-        inside = sorted(each for each in path.rglob("*") if each.is_file() and each.name[0] != ".")
-        return [
-            File(str(each), _decode(each.read_bytes(), each), each.parent.name) for each in inside
-        ]
-    if not path.exists():
+        for each in sorted(path.rglob("*")):
+            if each.is_file() and each.name[0] != "." and not _is_other(each.name, left_out):
+                yield File(str(each), _decode(each.read_bytes(), each), each.parent.name)
+    elif not path.exists():
         raise InputError(f"there is no file {path}")
-    if zipfile.is_zipfile(path):
+    elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             members = [each for each in archive.infolist() if not each.is_dir()]
             if sum(member.file_size for member in members) > MAX_BYTES:
-                raise InputError(
-                    f"{path} unpacks to more than {MAX_BYTES:,} bytes; unpack it and give the folder"
-                )
-            return [
-                File(
-                    each.filename,
-                    _decode(archive.read(each), each.filename),
-                    Path(each.filename).parent.name,
-                )
-                for each in members
-            ]
-    return [File(str(path), _decode(path.read_bytes(), path), path.parent.name)]
+                problem = f"{path} unpacks to more than {MAX_BYTES:,} bytes"
+                raise InputError(f"{problem}; unpack it and give the folder")
+            for member in members:
+                inside = PurePosixPath(member.filename)
+                if not _is_other(inside.name, left_out):
+                    text = _decode(archive.read(member), inside)
+                    yield File(str(inside), text, inside.parent.name)
+    else:
+        yield File(str(path), _decode(path.read_bytes(), path), path.parent.name)
+
+
+def _is_other(name: str, left_out: Counter[str]) -> bool:
+    is_other = OTHERS.search(name) is not None
+    left_out.update({"files of another form": 1} if is_other else {})
+    return is_other
 
 
 def _decode(content: bytes, name: object) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name} is not text in UTF-8 (byte {error.start:,}); save it as UTF-8"
-        ) from None
+        problem = f"{name} is not text in UTF-8 (byte {error.start:,})"
+        raise InputError(f"{problem}; save it as UTF-8") from None
 
 
 def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Reading]:
@@ -112,7 +128,8 @@ def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Rea
         yield from _webanno(file, left_out)
     elif file.text.lstrip()[:1] in ("{", "["):
         yield from _json(file, left_out)
-    elif file.name.endswith(".txt") and any(each.name.endswith(".ann") for each in files):
+    elif file.name.endswith(".txt") and any(not each.name.endswith(".txt") for each in files):
+        # the text of a document, whose marks lie in another file
         return
     elif _is_table(file.text):
         yield from _table(file)
@@ -130,10 +147,8 @@ def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
         if reader is None:
             if number == 1:
                 fields = ", ".join(list(record)[:8])
-                raise InputError(
-                    f"{file.name}: its records have the fields {fields}, and no marked spans are known in such records;"
-                    " write a table with the columns document, annotator, start, end and label"
-                )
+                problem = f"no marks are known in records with the fields {fields}"
+                raise InputError(f"{file.name}: {problem}; {FORMS}")
             left_out["records of another form"] += 1
             continue
         try:
@@ -264,20 +279,38 @@ def _argilla_old(record: dict[str, Any], file: File, left_out: Counter[str]) -> 
 
 
 def _argilla(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    texts = [value for value in record["fields"].values() if isinstance(value, str)]
+    """Records as they are, as the server writes them (a response for each user), and flattened."""
+    fields = record.get("fields", record)
+    texts = [value for value in fields.values() if isinstance(value, str)]
+    text = fields.get("text", texts[0] if "fields" in record and len(texts) == 1 else None)
     by_user: dict[str, list[tuple[int, int, str]]] = {}
-    for answers in record["responses"].values():
-        for answer in answers:
-            if answer.get("status") not in (None, "submitted"):
-                left_out["drafts and discarded responses"] += 1
-                continue
-            spans = by_user.setdefault(str(answer["user_id"]), [])
-            for each in answer["value"] if isinstance(answer["value"], list) else ():
-                if isinstance(each, dict) and "start" in each:
-                    spans.append((int(each["start"]), int(each["end"]), str(each["label"])))
-    text = texts[0] if len(texts) == 1 else None
+    for user, status, value in _answers(record):
+        if status not in (None, "submitted"):
+            left_out["drafts and discarded responses"] += 1
+            continue
+        spans = by_user.setdefault(str(user), [])
+        for each in value if isinstance(value, list) else ():
+            if isinstance(each, dict) and "start" in each:
+                spans.append((int(each["start"]), int(each["end"]), str(each["label"])))
     for who, spans in by_user.items():
-        yield Reading(str(record.get("id") or texts[0]), who, spans, text)
+        yield Reading(str(record.get("id") or text), who, spans, text)
+
+
+def _answers(record: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the user, the status and the value of each answer of a record of Argilla."""
+    responses = record.get("responses") or {}
+    if isinstance(responses, list):
+        for response in responses:
+            for answer in (response.get("values") or {}).values():
+                yield response["user_id"], response.get("status"), answer["value"]
+        return
+    for answers in responses.values():
+        for answer in answers:
+            yield answer["user_id"], answer.get("status"), answer["value"]
+    for name in (name for name in record if name.endswith(".responses") and record[name]):
+        users, values = record[f"{name}.users"], record[name]
+        states = record.get(f"{name}.status") or [None] * len(users)
+        yield from zip(users, states, values, strict=True)
 
 
 def _uima(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
@@ -307,7 +340,9 @@ RECORDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., Iterator[Re
     ),
     (lambda r: {"id", "annotator", "lead_time"} <= r.keys(), _label_studio_min),
     (
-        lambda r: isinstance(r.get("fields"), dict) and isinstance(r.get("responses"), dict),
+        lambda r: (
+            ("fields" in r and "responses" in r) or any(n.endswith(".responses.users") for n in r)
+        ),
         _argilla,
     ),
     (
@@ -419,8 +454,12 @@ def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:
     lines = [line.split() for line in file.text.splitlines() if not line.startswith("-DOCSTART-")]
     sentences = [list(rows) for is_full, rows in groupby(lines, bool) if is_full]
     width = len(sentences[0][0]) if sentences else 0
+    if not any(
+        tag[:2] in ("O", "B-", "I-") for rows in sentences for row in rows for tag in row[1:]
+    ):
+        raise InputError(f"{file.name} is in no form of marked texts that is known; {FORMS}")
     for number, rows in enumerate(sentences, 1):
-        if width < 2 or any(len(row) != width for row in rows):
+        if any(len(row) != width for row in rows):
             raise InputError(
                 f"{file.name}, sentence {number}: its lines are not a token and as many tags as in"
                 " the first sentence"
