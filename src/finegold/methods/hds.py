@@ -89,17 +89,17 @@ class HDS(Method):
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
-    def start(self, block: Block, restart: int) -> First:
-        _, shares, n, _ = start_confusion(block)
-        return First(0.0, shares, n, shares)
+    def start(self, block: Block, restart: int) -> ConfusionSums:
+        return start_confusion(block)
 
-    def begin(self, first: First) -> Parameters:
+    def begin(self, statistics: ConfusionSums) -> Parameters:
+        # summed vote shares
+        shares = statistics.tau
+        u = np.maximum(shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT)
         # [L, K]
-        pooled = first.n.sum(axis=0)
+        pooled = statistics.n.sum(axis=0)
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
-        return self._parameters(
-            self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n
-        )
+        return self._parameters(u, FIRST_STRENGTH * (row + FIRST_EXTRA), shares, statistics.n)
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         return sweep_confusion(block, parameters.tau.log, parameters.log_v)
@@ -121,11 +121,6 @@ class HDS(Method):
         confusion = mean((alpha + n).transpose(0, 2, 1).copy())
         return Learned(class_prior=mean(tau.counts), confusion=confusion, statistics=statistics)
 
-    def _class_counts(self, shares: Floats) -> Floats:
-        return np.maximum(
-            shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT
-        )
-
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
         n = counts if self.earlier is None else counts + self.earlier
         alpha, evidence = learn(n, alpha)
@@ -133,14 +128,6 @@ class HDS(Method):
         log_v = digamma(a) - digamma(a.sum(axis=1, keepdims=True))
         of_v = evidence - float(np.vdot(n, log_v))
         return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
-
-
-class First(NamedTuple):
-    change: float
-    tau: Floats
-    n: Floats
-    # [K] summed vote shares
-    u: Floats
 
 
 class Parameters(NamedTuple):
