@@ -46,7 +46,15 @@ def test_the_keywords_of_functions_that_fit_are_the_options_of_every_fit() -> No
 
 
 RIGHT = """
+import pathlib
+
+import polars as pl
+
 import finegold
+
+
+def labels(votes: str | pathlib.Path | pl.DataFrame) -> pl.DataFrame:
+    return finegold.aggregate(votes, threads=2, classes=["x", "y"]).labels()
 
 votes = finegold.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"])
 result: finegold.Result = finegold.aggregate(votes, finegold.DS, engine="local")
@@ -63,9 +71,9 @@ WRONG = {
     "finegold.PTBC(n_prototypes=3)": 'Module has no attribute "PTBC"',
     "finegold.PTBCC(n_prototype=3)": 'Unexpected keyword argument "n_prototype" for "PTBCC"',
     'finegold.PTBCC(n_prototypes="3")': 'incompatible type "str"; expected "int"',
-    'finegold.aggregate("votes.csv", engin="local")': 'Unexpected keyword argument "engin" for "aggregate"',
-    'finegold.aggregate("votes.csv", "ds", n_prototypes=3)': 'Unexpected keyword argument "n_prototypes"',
-    'finegold.aggregate("votes.csv").lables()': '"Result" has no attribute "lables"',
+    'finegold.aggregate("votes.csv", engin="local")': 'No overload variant of "aggregate"',
+    'finegold.aggregate("votes.csv", "ds", n_prototypes=3)': 'No overload variant of "aggregate"',
+    'finegold.aggregate("votes.csv").lables()': '"Result[DataFrame]" has no attribute "lables"',
     "finegold.MajorityVote(skill=3)": 'Unexpected keyword argument "skill"',
     "finegold.simulate(10, 3, 2, seeds=1)": 'Unexpected keyword argument "seeds"',
     "finegold.PTBCC().welcome": 'has no attribute "welcome"',

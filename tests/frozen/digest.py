@@ -120,7 +120,8 @@ def outcome(call: Callable[[], Any]) -> dict[str, Any]:
         except Exception as error:
             result = {"error": f"{type(error).__name__}: {error}"}
     # The remedies are worded by the surface, so options are seen there once.
-    said = [str(each.message).replace("missing=[] ", "keep_missing=True ") for each in told]
+    texts = [str(each.message) for each in told if not str(each.message).startswith("left out")]
+    said = [text.replace("missing=[] ", "keep_missing=True ") for text in texts]
     result["warnings"] = sorted(said)
     return json.loads(json.dumps(result, default=str))
 

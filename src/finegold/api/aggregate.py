@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -38,24 +38,42 @@ if TYPE_CHECKING:
 
     from finegold.api.options import Fitting
     from finegold.insight.next_votes import Plan
-    from finegold.results.data import Step
+    from finegold.results.data import ResultData, Step
 
 # options of a fit that only say where it runs, and with which prior
 ELSEWHERE = ("prior", "engine")
 
 
+class PandasLike(Protocol):
+    """A data frame of pandas, or of a library like it: their users get such frames back."""
+
+    @property
+    def iloc(self) -> Any: ...
+
+
+Pandas = TypeVar("Pandas", bound=PandasLike)
+
+
+@overload
+def aggregate(
+    votes: Pandas, method: str | Method | type[Method] = ..., **keywords: Unpack[Fitting]
+) -> Result[Pandas]: ...
+@overload
+def aggregate(
+    votes: Any, method: str | Method | type[Method] = ..., **keywords: Unpack[Fitting]
+) -> Result: ...
 def aggregate(
     votes: Any,
     method: str | Method | type[Method] = DEFAULT_METHOD,
     *,
     gold: Any = None,
     predictions: Any = None,
-    prior: Result | str | Path | None = None,
+    prior: ResultData | str | Path | None = None,
     engine: str | Engine = "local",
     threads: int | None = None,
     on_step: Callable[[Step], None] | None = None,
     **reading: Unpack[Reading],
-) -> Result:
+) -> Result[Any]:
     """Compute the most probable label of every task and its probability.
 
     Args:
@@ -140,7 +158,7 @@ def next_votes(
 
 
 def update(
-    result: Result,
+    result: Result[Any],
     votes: Any = None,
     *,
     gold: Any = None,
@@ -149,7 +167,7 @@ def update(
     predictions: Any = None,
     repeated: Repeated = "first",
     **keywords: Any,
-) -> Result:
+) -> Result[Any]:
     """Fit the votes of the result and these votes; `Result.update` documents the parameters."""
     if votes is None and gold is None and not has_predictions(predictions):
         raise InputError(

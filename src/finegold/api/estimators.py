@@ -85,7 +85,7 @@ class Estimator:
         Raises:
             InputError: If the votes cannot be read.
         """
-        self._result = aggregate(X, self, gold=y, **keywords)  # type: ignore[arg-type]  # is also a Method
+        self._result = aggregate(X, self, gold=y, **keywords)  # type: ignore[call-overload]  # is also a Method
         return self
 
     def partial_fit(self, X: Any = None, y: Any = None, **keywords: Any) -> Self:

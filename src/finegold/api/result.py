@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,24 @@ if TYPE_CHECKING:
     from finegold.insight.next_votes import Plan
     from finegold.insight.overview import Trust
 
+# the user's kind of data frame: Polars unless the votes came in another
+if TYPE_CHECKING:
+    from polars import DataFrame
+    from typing_extensions import TypeVar
+
+    Frame = TypeVar("Frame", default=DataFrame)
+else:
+    from typing import TypeVar
+
+    Frame = TypeVar("Frame")
+
 Floats = NDArray[np.float64]
 
 # in a notebook, at most
 TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3
 
 
-class Result(ResultData):
+class Result(ResultData, Generic[Frame]):
     """Labels, their probabilities, and the accuracy of each annotator.
 
     `finegold.aggregate` and `finegold.load` make results; the constructor is not meant for users.
@@ -100,7 +111,8 @@ class Result(ResultData):
             With the same arrays.
         """
         if isinstance(data, Result):
-            return data
+            same: Any = data
+            return same
         return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
 
     def confusion(self, annotator: Any) -> Floats:
@@ -153,7 +165,7 @@ class Result(ResultData):
             raise InputError(f"there is no annotator {unknown!r}")
         return codes
 
-    def labels(self, *, probabilities: bool = False) -> Any:
+    def labels(self, *, probabilities: bool = False) -> Frame:
         """Return a data frame with one row per task.
 
         Args:
@@ -167,7 +179,7 @@ class Result(ResultData):
         """
         return self._own_name(tables.labels_table(self, probabilities=probabilities), 0)
 
-    def scores(self) -> Any:
+    def scores(self) -> Frame:
         """Return the expected score of each task, if classes are ordered, such as ratings from 1 to
         5.
 
@@ -179,7 +191,7 @@ class Result(ResultData):
         """
         return self._own_name(tables.scores_table(self), 0)
 
-    def soft_labels(self) -> Any:
+    def soft_labels(self) -> Frame:
         """Return the probability of each class for each task, to train a model on.
 
         Returns:
@@ -225,7 +237,7 @@ class Result(ResultData):
 
         write_training(self, path, purpose, validation, groups)
 
-    def annotators(self, *, by_option: bool = False) -> Any:
+    def annotators(self, *, by_option: bool = False) -> Frame:
         """Return a data frame with one row per annotator.
 
         Args:
@@ -245,7 +257,7 @@ class Result(ResultData):
         )
         return self._own_name(table, 1)
 
-    def models(self) -> Any:
+    def models(self) -> Frame:
         """Return a data frame with one row per model whose predictions were combined with the
         votes.
 
@@ -258,9 +270,10 @@ class Result(ResultData):
         columns = {
             name: [getattr(record, name) for record in records] for name in ModelRecord._fields
         }
-        return make_frame(columns, like=self.task_names)
+        frame: Frame = make_frame(columns, like=self.task_names)
+        return frame
 
-    def flips(self) -> Any:
+    def flips(self) -> Frame:
         """Return a data frame of the tasks whose label has fewer votes than another class.
 
         Returns:
@@ -270,7 +283,7 @@ class Result(ResultData):
 
         return self._own_name(flips(self), 0)
 
-    def contested(self, below: float = 0.2) -> Any:
+    def contested(self, below: float = 0.2) -> Frame:
         """Return a data frame of the tasks whose label is nearly as probable as another class.
 
         Args:
@@ -283,7 +296,7 @@ class Result(ResultData):
 
         return self._own_name(contested(self, below), 0)
 
-    def why(self, task: Any, against: Any = None) -> Any:
+    def why(self, task: Any, against: Any = None) -> Frame:
         """Return a data frame with one row per vote on a task, and how much the vote supports the
         label.
 
@@ -299,7 +312,7 @@ class Result(ResultData):
 
         return self._own_name(why(self, task, against), 1)
 
-    def spammers(self) -> Any:
+    def spammers(self) -> Frame:
         """Return a data frame of the annotators, first those whose votes do not depend on the
         truth.
 
@@ -344,7 +357,7 @@ class Result(ResultData):
 
         write_report(self, path, truth, certificate=certificate, svg=svg)
 
-    def update(self, votes: Any = None, *, gold: Any = None, **more: Any) -> Result:
+    def update(self, votes: Any = None, *, gold: Any = None, **more: Any) -> Result[Frame]:
         """Fit the votes of this result and new ones, on old and new tasks, by old and new
         annotators.
 
@@ -439,11 +452,12 @@ class Result(ResultData):
 
         write_labels_to_table(self, address, table, probabilities=probabilities)
 
-    def _own_name(self, table: Any, column: int) -> Any:
+    def _own_name(self, table: Any, column: int) -> Frame:
         """Name the first column as in the votes, where 0 is the column of tasks and 1 that of
         annotators.
         """
-        return tables.own_name(table, self.annotations, column)
+        named: Frame = tables.own_name(table, self.annotations, column)
+        return named
 
     def _repr_html_(self) -> str:
         from html import escape
