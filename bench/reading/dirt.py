@@ -162,6 +162,70 @@ KINDS: dict[str, Callable[[Rows, random.Random], bytes]] = {
     "a line of totals at the end": lambda rows, rng: table(rows) + b"Total,,%d\n" % len(rows),
     "a line about the source at the end": lambda rows, rng: table(rows) + b"Source: our survey\n",
     "a line of comment": inserted("# second batch"),
+    **{
+        f"labels: {name}": words_only(cells(2, change))
+        for name, change in {
+            "HTML around them": "<b>{}</b>".format,
+            "a non-breaking space": "{}\u00a0".format,
+            "full width": lambda text: "".join(chr(ord(c) + 0xFEE0) for c in text),
+            "a line break": '"{}\n"'.format,
+            "a unit": "{} pts".format,
+            "a null byte": "{}\0".format,
+            "a comment in brackets": "{} [sic]".format,
+            "an entity": "{}&nbsp;".format,
+        }.items()
+    },
+    "labels: an en dash for a hyphen": words_only(
+        lambda rows, rng: table([[t, w, rng.choice(["so-so", "so\u2013so"]) if c == "neutral" else c] for t, w, c in rows])
+    ),
+    "-1 beside words": words_only(cells(2, lambda text: "-1")),
+    "0 beside words": words_only(cells(2, lambda text: "0")),
+    "labels as 4 - agree beside 4": cells(2, lambda text: f"{text} - agree"),
+    "labels as 1,0 beside 1": cells(2, lambda text: f'"{text},0"'),
+    "labels in scientific notation": cells(2, lambda text: f"{int(text):.2E}"),
+    "labels with a percent sign": cells(2, "{}%".format),
+    "labels of another language": words_only(
+        cells(2, lambda text: {"positive": "positiv", "negative": "negativ"}.get(text, text))
+    ),
+    "labels of two words spelled in three ways": words_only(
+        lambda rows, rng: table([[t, w, rng.choice([f"very {c}", f"very_{c}", f"Very-{c}"])] for t, w, c in rows])
+    ),
+    "a space after each comma": lambda rows, rng: table(rows, mark=", "),
+    "thousands separators in task ids": lambda rows, rng: cells(0, lambda text: f'"{int(text):,}"')(
+        [[str(int(t) + 1000), w, c] for t, w, c in rows], rng
+    ),
+    "dates among task ids": lambda rows, rng: cells(0, lambda text: "2020-01-02")(rows, rng),
+    "mojibake in worker ids": prefix(1, "J\u00fcrgen", lambda text: text.replace("\u00fc", "\u00c3\u00bc")),
+    "a Cyrillic letter in worker ids": prefix(1, "anna", lambda text: text.replace("a", "\u0430")),
+    "full width in worker ids": prefix(1, "w", lambda text: "".join(chr(ord(c) + 0xFEE0) for c in text)),
+    "lost leading zeros of task ids": lambda rows, rng: cells(0, lambda text: text.lstrip("0") or "0")(
+        [[t.zfill(9), w, c] for t, w, c in rows], rng
+    ),
+    "a second header row": lambda rows, rng: table([["Task ID", "Worker ID", "Your answer"], *rows]),
+    "filled subtotal rows": lambda rows, rng: table([*rows, ["Total", "all", str(len(rows))], ["Subtotal", "all", "9"]]),
+    "rows shifted by a column": lambda rows, rng: table(
+        [[w, c, t] if rng.random() < SHARE else [t, w, c] for t, w, c in [[f"t{t}", f"w{w}", c] for t, w, c in rows]]
+    ),
+    "the export twice": lambda rows, rng: table([*rows, *rows]),
+    "rows quoted whole": lambda rows, rng: b"".join(
+        b'"' + line + b'"\n' for line in table(rows).splitlines()
+    ),
+    "some rows quoted whole": lambda rows, rng: b"".join(
+        (b'"' + line + b'"' if n % 20 == 7 else line) + b"\n" for n, line in enumerate(table(rows).splitlines())
+    ),
+    "test rows": words_only(lambda rows, rng: table([*rows, ["test", "test", "test"], ["asdf", "test", "positive"]])),
+    "lines that end in CR": lambda rows, rng: table(rows).replace(b"\n", b"\r"),
+    "a merged task cell, filled in the first row only": lambda rows, rng: table(
+        [[t if n == 0 or rows[n - 1][0] != t else "", w, c] for n, (t, w, c) in enumerate(rows)]
+    ),
+    "mixed booleans": lambda rows, rng: table(
+        [[t, w, rng.choice({"0": ["false", "0", "FALSE"]}.get(c, ["true", "1", "TRUE"]))] for t, w, c in rows]
+    ),
+    "yes, y and 1": lambda rows, rng: table(
+        [[t, w, rng.choice({"0": ["no", "n"]}.get(c, ["yes", "y"]))] for t, w, c in rows]
+    ),
+    "Excel's errors": cells(2, lambda text: "#N/A"),
+    "a note in the label": words_only(cells(2, lambda text: "see comment")),
     "lines that end in CR and LF in turn": lambda rows, rng: b"".join(
         line + (b"\r\n" if n % 2 else b"\n") for n, line in enumerate(table(rows).splitlines())
     ),

@@ -169,7 +169,7 @@ test_what_the_user_can_ask = check_each({
     "columns of an export": refuses(
         FILE, LABEL_STUDIO, "has no columns to name; use question=NAME and leave out label", label="sent"
     ),
-    "a question of a table": refuses("votes.csv", CSV, "question is for exports", question="q"),
+    "a question of a table": refuses("votes.csv", CSV, 'there is no column "q" for the question', question="q"),
     "to include something from a table": refuses("votes.csv", CSV, "include is for exports", include="rejected"),
     "every question of a table": reads("votes.csv", CSV, {"": VOTES}),
     "what a tool does not have": refuses(

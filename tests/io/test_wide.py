@@ -109,7 +109,7 @@ test_what_is_wrong_or_not_sure_is_said = check_each({
     "no annotator": refuses("v.csv", "task,gold\n1,2\n", "no column is left for an annotator", layout="wide"),
     "a label column of a transposed table": refuses(
         "v.csv", TRANSPOSED, "a transposed table has one column of annotators", layout="transposed", label="t1"),
-    "a question": refuses("v.csv", TRANSPOSED, "question is for exports", layout="transposed", question="t1"),
+    "a question": refuses("v.csv", TRANSPOSED, "a transposed table has one question", layout="transposed", question="t1"),
     "no row of truths": refuses(
         "v.csv", TRANSPOSED, "has no row called gold or truth", layout="transposed", gold=True),
     "a row without an annotator": refuses(

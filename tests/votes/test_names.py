@@ -98,11 +98,11 @@ def test_one_float_among_long_integers_changes_no_other_task():
 
 def test_short_ids_do_not_become_floats(tmp_path):
     merged = merge(votes([0, 1]), votes([0.5]))
-    labels = fit(MajorityVote(), merged.votes).labels()
+    labels = fit(MajorityVote(), merged).labels()
     assert sorted(labels["task"].to_list()) == ["0", "0.5", "1"]
     whole = merge(votes([0, 1]), votes([2.0]))
-    assert to_list(whole.votes.task_names) == [0, 1, 2]
-    assert {type(name) for name in to_list(whole.votes.task_names)} == {int}
+    assert to_list(whole.task_names) == [0, 1, 2]
+    assert {type(name) for name in to_list(whole.task_names)} == {int}
 
 
 @pytest.mark.parametrize(
@@ -249,4 +249,4 @@ def test_file_names_that_are_not_utf_8_are_refused_or_written(tmp_path):
 
 def test_signed_and_unsigned_integers_are_the_same_ids():
     old, new = votes(np.array([2**53, 2**53 + 1], "u8")), votes(np.array([2**53 + 1], "i8"))
-    assert merge(old, new).votes.n_tasks == 2
+    assert merge(old, new).n_tasks == 2

@@ -124,12 +124,6 @@ def read_questions(
         raise InputError(
             "sets of labels need one question", remedies=[use(question=Placeholder("NAME"))]
         )
-    if names := [name for name in ("annotator", "label", "layout") if name in reading.given()]:
-        raise InputError(
-            "all questions of an export are read, and the columns of a plain table have no"
-            " meaning for them",
-            remedies=[leave_out(*names)],
-        )
     with progress.reading() as watch:
         found = read_each_with(votes, replace(reading, gold=gold, watch=watch, multi=False))
     for part in found.values():

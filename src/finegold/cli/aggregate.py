@@ -12,7 +12,7 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import ALL, progress, typed
+from finegold.cli.options import progress, typed
 from finegold.cli.outputs import say
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
@@ -58,7 +58,7 @@ def aggregate(
     """
     from finegold.api.fit import fit_questions, fit_votes
 
-    every_question, votes = reading.question == ALL, list(files)
+    every_question, votes = reading.every_question, list(files)
     sources: Any = votes
     if every_question:
         one_only = {"--save": own.save, "--prior": fit.prior, "--query": reading.query}

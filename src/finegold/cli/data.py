@@ -15,7 +15,7 @@ from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
-from finegold.cli.options import ALL, progress, result_of
+from finegold.cli.options import progress, result_of
 from finegold.cli.outputs import count, say
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
@@ -57,7 +57,7 @@ def convert(files: tuple[str, ...], own: Convert, known: FitOptions, reading: Re
     # a cell holds one vote
     if own.to == "wide" and reading.repeated == "all":
         reading = replace(reading, repeated="first")
-    if reading.question == ALL:
+    if reading.every_question:
         refuse_for_all_questions({"--query": reading.query})
         votes = read_questions(list(files), reading, known.gold, progress())
     else:

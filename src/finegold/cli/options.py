@@ -456,7 +456,7 @@ def result_of(
     given = [name for name in fit.given() if name != "threads"]
     if (result := _load_model(files, reading, given)) is not None:
         return result
-    if reading.question == ALL:
+    if reading.every_question:
         raise InputError(
             "this command works with one question only; choose it with --question NAME"
         )

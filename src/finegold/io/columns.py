@@ -73,6 +73,11 @@ CATEGORIES = "category sentiment winner"
 # pandas writes its row numbers without a name
 INDEX = frozenset({"", "unnamed0"})
 
+# beside the answers of a form
+TIMES = words_in(
+    "timestamp starttime completiontime lastmodifiedtime submittedat submitdate startdate datestamp"
+    " lastpage startlanguage seed ipaddr refurl"
+)
 # A column "prompt" or "sample" may hold the text beside an id; one with "id" behind it names the
 # tasks of LLM judges.
 TASK = Role(
@@ -91,6 +96,12 @@ ANNOTATOR = Role(
 )
 LABEL = Role("label", "label", words_in(LABELS), (words_in(CATEGORIES),), f"{LABELS} {CATEGORIES}")
 TRUTH = Role("truth", "label", words_in("truth gold groundtruth goldlabel truelabel"))
+# Tells several questions apart that each annotator answers about a task.
+QUESTION = Role(
+    "question",
+    "question",
+    words_in("criterion criteria aspect dimension attribute metric rubric"),
+)
 # In a wide table, row ids would otherwise be taken for an annotator.
 WIDE_TASK = Role(
     "task", "task", TASK.words | {"id", "index"}, (INDEX, *TASK.others), f"{TASK.shown} id index"
@@ -377,6 +388,8 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     has_people = sum(map(names_person, columns)) > 1 and not candidates(columns, ANNOTATOR)
     if len(columns) > MOST_COLUMNS or (truths and not has_people):
         return None
+    if any(survey_name(column) in TIMES for column in columns):
+        return _shape_of_form(opened, columns)
     # which column names the rows, and does it name people?
     try:
         ids = find_column(columns, WIDE_TASK, task)
@@ -411,6 +424,29 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     known = {ids, *votes, *candidates(columns, TRUTH)}
     aside = [name for name in columns if name not in known]
     return Shape(is_transposed, ids, votes, doubt, aside, truths)
+
+
+def survey_name(column: Any) -> str:
+    """Return the name of a column of a form; LimeSurvey puts codes in front: "seed. Seed"."""
+    return bare_name(str(column).partition(". ")[0])
+
+
+def _shape_of_form(opened: Table, columns: Sequence[Any]) -> Shape | None:
+    """Return the shape of a form of Google, Microsoft or LimeSurvey: a row per person."""
+    table = opened.read(columns)
+    named = [column for column in columns if survey_name(column) in RESPONDENT.words]
+    people = [each for each in named if table[str(each)].n_unique() == len(table)]
+    others = [each for each in columns if each not in named and survey_name(each) not in TIMES]
+    few = {each: Column.of(each, table[str(each)]) for each in others}
+    labels = {each: {*column.values} for each, column in few.items() if column.n}
+    groups = [group for group in group_by_labels(labels) if len(group) > 1]
+    if not groups:
+        return None
+    votes = max(groups, key=len)
+    doubt = _doubt_values([few[name] for name in votes], True) if len(groups) == 1 else ""
+    doubt = doubt if len(groups) == 1 else "other columns share other labels"
+    ids = people[0] if people else None
+    return Shape(True, ids, votes, doubt, [each for each in columns if each not in {ids, *votes}])
 
 
 def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:

@@ -125,6 +125,9 @@ def ragged_line(source: Source, may_omit: int = 0) -> InputError | None:
     width = 0
     for line, record in records(source, source.delimiter):
         width = width or len(record)
+        # commas at the end of a line are no fields
+        while len(record) > width and not record[-1]:
+            record.pop()
         if record and not width - may_omit <= len(record) <= width:
             kind = "many" if len(record) > width else "few"
             problem = (
@@ -183,9 +186,10 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
     if len(header) < 2 or not below or any(roles.bare_name(name) in roles.KNOWN for name in header):
         return None
     columns = list(zip(*below, strict=True))
-    if sum(
-        _is_number(name) or name in column for name, column in zip(header, columns, strict=True)
-    ) * 2 < len(header):
+    cells = list(zip(header, columns, strict=True))
+    texts = [name in column for name, column in cells if not _is_number(name)]
+    # names may be numbers, such as years; other names do not occur below
+    if (len(cells) - len(texts) + sum(texts)) * 2 < len(cells) or sum(texts) * 2 < len(texts):
         return None
     what = (
         f"the first line ({', '.join(header[:6])}) looks like data and not like the names of"
@@ -343,14 +347,19 @@ def propose_long(
         for task, who in product(tasks, people)
         if task is not who and _are_votes(task, who)
     ]
-    possible = [
+    every_vote = [
         (task, who, label)
         for (task, who), label in product(pairs, labels)
-        # not a property of tasks (a truth) or of annotators (their country)
-        if all(
-            label is not by and ((count_pairs(label, by) > 0).sum(axis=1) > 1).any()
-            for by in (task, who)
-        )
+        if label is not task
+        and label is not who
+        # not a property of annotators (their country)
+        and _varies(label, who)
+    ]
+    # nor of tasks (a truth), unless nothing else is left and ids are clear
+    possible = [vote for vote in every_vote if _varies(vote[2], vote[0])] or [
+        vote
+        for vote in every_vote
+        if _is_named(vote[0], "task") and _is_named(vote[1], "annotator")
     ]
 
     def n_named(vote: tuple[Column, Column, Column]) -> int:
@@ -393,6 +402,10 @@ def propose_long(
     return {
         role.option.replace("-", "_"): column_of[role.option.rpartition("-")[2]] for role in lost
     }
+
+
+def _varies(label: Column, by: Column) -> bool:
+    return bool(((count_pairs(label, by) > 0).sum(axis=1) > 1).any())
 
 
 def _are_votes(task: Column, who: Column) -> bool:
@@ -445,6 +458,10 @@ def explain_lost_columns(
         return InputError(problem, error.where, [leave_out("separator")])
     if len(columns) == 1 and of_votes and len(error.lost) == 3:
         name = str(columns[0])[:LONGEST_NAME]
+        if source and source.text.removeprefix(BOM).startswith(b'"') and set(name) & {*",;\t|"}:
+            problem = "every line is in quotation marks, so it is one cell"
+            remedies = [use(text="remove the marks at the start and the end of each line")]
+            return InputError(problem, opened.name, remedies)
         problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
         remedy = use(
             "if a character that was not found separates columns",
@@ -484,6 +501,9 @@ def _explain_shape(shape: roles.Shape) -> tuple[str, Remedy]:
     names = list(map(str, shape.votes))
     plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
     given: dict[str, Any]
+    if "counts" in shape.doubt:
+        given = {"layout": "counts"} | ({"task": str(shape.ids)} if str(shape.ids) else {})
+        return shape.doubt.capitalize(), use("if they are numbers of votes", **given)
     if not shape.is_transposed and not all(map(roles.names_item, shape.votes)):
         given = {"layout": "wide"}
         given |= {"task": str(shape.ids)} if str(shape.ids) else {}

@@ -8,7 +8,9 @@ A long table has these columns. The cells of a wide table (a row per task) and o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import difflib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -18,9 +20,10 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.io import columns as roles
+from finegold.io.exports import ALL
 from finegold.io.options import ReadOptions
 from finegold.io.python_tables import index_as_column
-from finegold.io.tables import Table
+from finegold.io.tables import IDS, Table
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
@@ -68,7 +71,6 @@ from finegold.votes.labels import (
 
 # that a column of labels may hold
 MAX_CLASSES = 10_000
-IDS = ("task", "annotator")
 # the number of a row in a table that is unpivoted
 ROW = "\nrow"
 
@@ -109,34 +111,231 @@ class LongFrame:
 # From tables to the long frame
 
 
-def read_long(opened: Table, options: ReadOptions) -> Annotations:
-    """Read a table with a row per vote."""
+def read_long(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
+    """Read a table with a row per vote, and return the votes by question; "" if it has one."""
+    # Several columns of tasks are one together, and several columns of labels a question each.
+    tasks, labels = (_listed(name, opened.columns) for name in (options.task, options.label))
     with roles.columns_of(opened):
         gold = None if options.gold is None else gold_column(options.gold, opened.columns)
-        free = [column for column in opened.columns if column != gold]
+        question, wanted = _question_of(opened.columns, options, len(labels) > 1)
+        named = [roles.named_column(opened.columns, name, roles.TASK) for name in tasks[1:]]
+        free = [each for each in opened.columns if each not in (gold, question, *named)]
         names = {
-            roles.TASK: options.task,
+            roles.TASK: tasks[0] if tasks else None,
             roles.ANNOTATOR: options.annotator,
-            roles.LABEL: options.label,
+            roles.LABEL: labels[0] if labels else None,
         }
-        found = roles.find_columns(free, names)
-    columns = dict(zip((*IDS, "label"), found, strict=True))
-    columns |= {} if gold is None else {"gold": gold}
-    lists = () if options.multi is False else (columns["label"], gold)
+        by_task, by_annotator, by_label = roles.find_columns(free, names)
+        more = [roles.named_column(opened.columns, name, roles.LABEL) for name in labels[1:]]
+    columns = {"task": (by_task, *named) if named else by_task, "annotator": by_annotator}
+    columns |= {"gold": gold} if gold is not None else {}
+    columns |= {"question": question} if question is not None else {}
+    lists = () if options.multi is False else (by_label, gold, *more)
+    if not more and question is None:
+        _check_rivals(opened, by_label, options)
+    by_number = {f"label {number}": name for number, name in enumerate([by_label, *more])}
+    batches = opened.batches(columns | by_number, options.watch, lists)
+    votes = Questions(opened.is_text, opened.backend)
+    for batch in batches:
+        for number, name in by_number.items():
+            part = batch.rename({number: "label"}).drop(by_number, strict=False)
+            if more:
+                part = part.with_columns(question=pl.lit(str(name)))
+            votes.add(
+                part if "question" in part.columns else part.with_columns(question=pl.lit(""))
+            )
+    found = {}
+    for name, encoder in votes.chosen(opened.name, wanted, question):
+        long = LongFrame.of(
+            encoder, opened.where if not name else _where_of(opened, name), opened.name
+        )
+        long.findings = opened.findings
+        if all(source.header for source in opened.sources):
+            long.columns = None if named else by_task, by_annotator
+        long.label_column = str(name if more else by_label)
+        found[name] = assemble(long, options)
+    if list(found) == [""]:
+        _refuse_mixed_questions(opened, found[""])
+    return found
+
+
+def _where_of(opened: Table, question: str) -> Where:
+    return lambda vote: f'{opened.name}, question "{question}", vote {vote + 1:,}'
+
+
+def _listed(names: Any, columns: Sequence[Any]) -> list[Any]:
+    """Return the columns that the user names, with commas between or as a list."""
+    if not isinstance(names, str):
+        return [] if names is None else list(names)
+    is_list = "," in names and names not in columns
+    return [name.strip() for name in names.split(",")] if is_list else [names]
+
+
+def _question_of(
+    columns: Sequence[Any], options: ReadOptions, has_labels: bool
+) -> tuple[Any, str | None]:
+    """Return the column that tells questions apart, and the question that is wanted."""
+    asked = options.question
+    if asked is None or has_labels:
+        return None, ALL if options.every_question else asked
+    if asked == ALL:
+        found = roles.candidates(columns, roles.QUESTION)
+        return (found[0] if len(found) == 1 else None), ALL
+    name, _, value = asked.partition("=")
+    return roles.named_column(columns, name, roles.QUESTION), value or None
+
+
+def _check_rivals(opened: Table, by_label: Any, options: ReadOptions) -> None:
+    """Refuse a column of labels beside predictions of the same classes: it may hold the truth."""
+    others = [
+        name
+        for name in opened.columns
+        if name not in (by_label, options.task, options.annotator)
+        and not PREDICTED.isdisjoint(roles.parts_of(name))
+    ]
+    if options.label is not None or not others:
+        return
+    table = opened.head(ROWS_COMPARED)
+    own = {*roles.Column.of(by_label, table[str(by_label)]).values}
+    for name in others:
+        values = {*roles.Column.of(name, table[str(name)]).values}
+        if own and len(own & values) * 2 >= max(len(own), len(values)):
+            problem = f'the column "{by_label}" may hold the truth, because "{name}" holds the same values'
+            remedies = [
+                use("if it does", label=str(name), gold=str(by_label)),
+                use("if it holds the votes", label=str(by_label)),
+            ]
+            raise InputError(problem, opened.name, remedies)
+
+
+def _refuse_mixed_questions(opened: Table, votes: Annotations) -> None:
+    """Refuse votes of several questions that a column tells apart, but nobody chose."""
+    found = roles.candidates(opened.columns, roles.QUESTION)
+    if len(found) != 1 or votes.counts.repeated < MIXED * votes.counts.rows:
+        return
+    names = opened.read(found).to_series().drop_nulls()
+    if 1 < names.n_unique() <= MOST_QUESTIONS:
+        counts = Counter(as_text(names).to_list())
+        raise several_questions(opened.name, counts, found[0])
+
+
+# made by a model, beside a column of labels
+PREDICTED = roles.words_in("pred prediction predicted predictions parsed verdict model_label")
+ROWS_COMPARED = 1_000
+# the share of the rows that repeat an earlier vote if questions are mixed
+MIXED = 0.2
+MOST_QUESTIONS = 50
+# questions in a message
+MOST_LISTED = 20
+
+
+class Questions:
+    """The long frames of the questions of a table or of an export, encoded apart."""
+
+    def __init__(self, is_text: bool, backend: str | None = None) -> None:
+        self.is_text, self.backend = is_text, backend
+        self.encoders: dict[str, Encoder] = {}
+        self.n_votes: Counter[str] = Counter()
+        # tasks that were asked, and nobody answered
+        self.common: list[pl.DataFrame] = []
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add a batch with a column of questions; a row without one belongs to all of them."""
+        names = batch.get_column("question")
+        if names.n_unique() == 1 and names[0] is not None:
+            parts = {(names[0],): batch.drop("question")}
+        else:
+            parts = batch.partition_by("question", as_dict=True, include_key=False)
+        for (key,), part in parts.items():
+            if key is None:
+                self.common.append(part)
+                continue
+            name = text_of(key)
+            self.n_votes[name] += len(part) - part.get_column("label").null_count()
+            if name not in self.encoders:
+                self.encoders[name] = Encoder(IDS, self.is_text, self.backend)
+            self.encoders[name].add(part)
+
+    def chosen(
+        self, name: str, wanted: str | None, column: Any = None
+    ) -> Iterator[tuple[str, Encoder]]:
+        """Yield the questions that are wanted, or the only one."""
+        if wanted is None and len(self.encoders) > 1:
+            raise several_questions(name, self.n_votes, column)
+        if wanted not in (None, ALL, *self.encoders):
+            near = difflib.get_close_matches(wanted or "", self.encoders, n=1)
+            meant = f'; did you mean "{near[0]}"?' if near else ""
+            listing = list_questions(self.n_votes)
+            raise InputError(f'{name} has no question "{wanted}"; it has {listing}{meant}')
+        for question in sorted(self.encoders):
+            if wanted in (None, ALL, question):
+                encoder = self.encoders[question]
+                for part in self.common:
+                    encoder.add(part)
+                yield question, encoder
+
+
+def list_questions(n_votes: Counter[str]) -> str:
+    listing = [
+        f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})'
+        for question, n in n_votes.most_common(MOST_LISTED)
+    ]
+    more = len(n_votes) - len(listing)
+    return ", ".join([*listing, *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def several_questions(name: str, n_votes: Counter[str], column: Any = None) -> InputError:
+    """Return the error about votes of several questions, of which none was chosen."""
+    told = f' (the column "{column}")' if column is not None else ""
+    problem = f"{name} asks {len(n_votes):,} questions{told}: {list_questions(n_votes)}"
+    one = Placeholder("NAME" if column is None else f"{column}=NAME")
+    remedies = [
+        use(question=one, text="for one of them"),
+        use(question=ALL, when="where several results can be shown"),
+    ]
+    return InputError(problem, remedies=remedies)
+
+
+def read_counts(opened: Table, options: ReadOptions) -> Annotations:
+    """Read a table with a row per task and a column per class, which says how many voted for it."""
+    with roles.columns_of(opened):
+        by_task = roles.find_column(opened.columns, roles.WIDE_TASK, options.task)
+        others = {by_task, *roles.candidates(opened.columns, roles.TRUTH)}
+        chosen = _listed(options.label, opened.columns) or [
+            name for name in opened.columns if name not in others
+        ]
+        gold = gold_column(options.gold, opened.columns)
+    classes = [name for name in chosen if name != gold]
+    frame = opened.read([name for name in (by_task, *classes, gold) if name is not None])
+    frame = frame.with_row_index(ROW)
+    row = ROW if by_task is None else str(by_task)
+    table = _unpivot(frame, row, classes, gold, is_transposed=False)
+    texts = as_text(table["label"]).str.strip_chars()
+    counts = texts.str.replace(r"\.0*$", "").cast(pl.UInt32, strict=False)
+    wrong = (counts.is_null() & texts.is_not_null() & (texts != "")).arg_true()
+    if len(wrong):
+        cell = int(wrong[0])
+        place = f'{opened.where(cell % len(frame))}, column "{classes[cell // len(frame)]}"'
+        remedies = [use(label=Placeholder("CLASS,CLASS"), text="to name the columns of counts")]
+        raise InputError(f"{texts[cell]!r} is not a number of votes", place, remedies)
+    # a task without votes keeps a row, so that it is listed as unlabelled
+    times = pl.Series("times", counts.fill_null(0).clip(1))
+    label = table["annotator"].cast(pl.String).set(counts.fill_null(0) == 0, None)
+    votes = table.with_columns(label.alias("label"), annotator=pl.lit("unknown"))
+    votes = votes.select(pl.all().repeat_by(times).explode())
     encoder = Encoder(IDS, opened.is_text, opened.backend)
-    for batch in opened.batches(columns, options.watch, lists):
-        encoder.add(batch)
-    long = LongFrame.of(encoder, opened.where, opened.name)
-    long.findings = opened.findings
-    if all(source.header for source in opened.sources):
-        long.columns = found[0], found[1]
-    long.label_column = str(found[2])
-    return assemble(long, options)
-
-
-TIMES = frozenset(
-    ["timestamp", "starttime", "completiontime", "lastmodifiedtime", "submittedat", "submitdate"]
-)
+    encoder.add(votes)
+    long = LongFrame.of(encoder, lambda vote: f"{opened.name}, vote {vote + 1:,}", opened.name)
+    text = (
+        f"{opened.name} has numbers of votes, so annotators are unknown: all votes count as those of"
+        " one"
+    )
+    long.findings, long.columns = [*opened.findings, Finding("counts", text)], (by_task, None)
+    found = assemble(long, replace(options, repeated="all"))
+    kept = [each for each in found.hygiene.findings if each.kind != "one annotator"]
+    n_zero = int((counts.fill_null(0) == 0).sum())
+    found = count_more(found, rows=-n_zero, missing=-n_zero)
+    return replace(found, hygiene=replace(found.hygiene, findings=kept))
 
 
 def read_cells(opened: Table, options: ReadOptions, is_transposed: bool = False) -> Annotations:
@@ -278,7 +477,7 @@ def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any
         fitting = [
             column
             for column in columns
-            if column not in others and roles.bare_name(column) not in TIMES
+            if column not in others and roles.survey_name(column) not in roles.TIMES
         ]
     else:
         patterns = [pattern.strip() for pattern in tasks.split(",")]
@@ -336,7 +535,7 @@ def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None
             findings += unused
         return replace(annotations, **about)
     truths = to_list(truth.truth) if truth else []
-    written, more = _unify(Spellings(labels.coded, truths), options)
+    written, more = _unify(Spellings(labels.coded, truths), options, long.is_wide)
     findings += more
     coded, truth_codes, classes = encode_classes(
         written.labels, written.truths, options.classes, long.is_text, long.where
@@ -415,11 +614,13 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     return Labels(labels, are_sets, [*noticed, sets] if sets else noticed, words)
 
 
-def _unify(spellings: Spellings, options: ReadOptions) -> tuple[Spellings, list[Finding]]:
+def _unify(
+    spellings: Spellings, options: ReadOptions, is_wide: bool = False
+) -> tuple[Spellings, list[Finding]]:
     findings: list[Finding] = []
     if options.alias:
         spellings, findings = replace_aliases(spellings, options.alias)
-    spellings, more = unify(spellings, options.classes, options.normalise)
+    spellings, more = unify(spellings, options.classes, options.normalise, is_wide)
     return spellings, [*findings, *more]
 
 

@@ -35,12 +35,13 @@ class ReadOptions(Options):
 
     task: str | Sequence[str] | None = option(
         None,
-        "The column with the tasks.",
+        "The column with the tasks, or several, separated by commas, that name them together.",
         group=COLUMNS,
         metavar="NAME",
         doc=(
-            "The column of the tasks, if its name is not recognised; in an export, the field that"
-            ' identifies tasks; in a transposed table, the columns of the tasks ("Q1,Q2_*").'
+            "The column of the tasks, if its name is not recognised, or several that name them"
+            " together; in an export, the field that identifies tasks; in a transposed table, the"
+            ' columns of the tasks ("Q1,Q2_*").'
         ),
     )
     annotator: str | Sequence[str] | None = option(
@@ -50,26 +51,28 @@ class ReadOptions(Options):
         metavar="NAME",
         doc="The column of the annotators; in a wide table, the columns of the annotators.",
     )
-    label: str | None = option(
+    label: str | Sequence[str] | None = option(
         None,
-        "The column with the labels.",
+        "The column with the labels; of several, separated by commas, each is a question.",
         group=COLUMNS,
         metavar="NAME",
         doc=(
-            "The column of the votes. If an annotator or a label column is named, the file is read"
-            " as a plain table."
+            "The column of the votes; of several columns, each is a question. If an annotator or a"
+            " label column is named, the file is read as a plain table."
         ),
     )
-    layout: Literal["long", "wide", "transposed"] | None = option(
+    layout: Literal["long", "wide", "transposed", "counts"] | None = option(
         None,
-        "What a row of a plain table is: a vote (long), a task (wide) or an annotator (transposed).",
+        "What a row of a plain table is: a vote (long), a task (wide; with numbers of votes: counts)"
+        " or an annotator (transposed).",
         group=COLUMNS,
         kind="choice",
-        choices=("long", "wide", "transposed"),
+        choices=("long", "wide", "transposed", "counts"),
         doc=(
             "What a row of a plain table is: a vote (long), a task with a column per annotator"
-            " (wide), or an annotator with a column per task (transposed). Many wide and"
-            " transposed tables are recognised without it."
+            " (wide) or with the number of votes for each class (counts), or an annotator with a"
+            " column per task (transposed). Many wide and transposed tables are recognised without"
+            " it."
         ),
         # the studio asks what a row is
         surfaces=frozenset({"python", "cli"}),
@@ -195,12 +198,13 @@ class ReadOptions(Options):
     )
     question: str | None = option(
         None,
-        "The question to read, if an export has several; aggregate and convert also accept all.",
+        "The question to read, if there are several, or COLUMN=NAME in a table; aggregate and"
+        " convert also accept all and COLUMN=all.",
         group=EXPORTS,
         metavar="NAME",
         doc=(
-            "The question to read, if an export has several. `finegold.read_each` reads all of"
-            " them."
+            "The question to read, if there are several: its name, or in a table COLUMN=NAME, where"
+            " the column tells questions apart. `finegold.read_each` reads all of them."
         ),
     )
     include: str | Sequence[str] = option(
@@ -249,6 +253,11 @@ class ReadOptions(Options):
         return missing_words(missing if missing is None else list(missing), named)
 
     @property
+    def every_question(self) -> bool:
+        """Whether all questions are wanted, each with a result of its own."""
+        return self.question is not None and self.question.rpartition("=")[2] == "all"
+
+    @property
     def names_columns(self) -> bool:
         """Whether the layout or columns are named that only a plain table has."""
         return self.layout is not None or self.annotator is not None or self.label is not None
@@ -261,8 +270,8 @@ class Reading(TypedDict, total=False):
 
     task: str | Sequence[str] | None
     annotator: str | Sequence[str] | None
-    label: str | None
-    layout: Literal["long", "wide", "transposed"] | None
+    label: str | Sequence[str] | None
+    layout: Literal["long", "wide", "transposed", "counts"] | None
     classes: Sequence[Any] | None
     ordered: Sequence[Any] | None
     missing: Sequence[Any] | None

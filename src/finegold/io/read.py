@@ -23,7 +23,7 @@ from finegold.io.databases import is_database, read_query
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.exports import ALL, find_export
 from finegold.io.exports.refusals import add_nested_hint
-from finegold.io.long import read_cells, read_long
+from finegold.io.long import read_cells, read_counts, read_long
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import READABLE, is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
@@ -57,14 +57,15 @@ def read(
         watch (callable): Is called from time to time with the `Progress` of reading a long file.
         **reading: How to read the votes: the options of `ReadOptions`. What is not given is found
             out from the file.
-        task: The column of the tasks, if its name is not recognised; in an export, the field that
-            identifies tasks; in a transposed table, the columns of the tasks ("Q1,Q2_*").
+        task: The column of the tasks, if its name is not recognised, or several that name them
+            together; in an export, the field that identifies tasks; in a transposed table, the
+            columns of the tasks ("Q1,Q2_*").
         annotator: The column of the annotators; in a wide table, the columns of the annotators.
-        label: The column of the votes. If an annotator or a label column is named, the file is read
-            as a plain table.
+        label: The column of the votes; of several columns, each is a question. If an annotator or a
+            label column is named, the file is read as a plain table.
         layout: What a row of a plain table is: a vote (long), a task with a column per annotator
-            (wide), or an annotator with a column per task (transposed). Many wide and transposed
-            tables are recognised without it.
+            (wide) or with the number of votes for each class (counts), or an annotator with a
+            column per task (transposed). Many wide and transposed tables are recognised without it.
         classes: All classes, in this order; any other label is an error.
         ordered: All classes, from the lowest to the highest, instead of `classes`: `Result.scores`
             follows this order.
@@ -87,8 +88,8 @@ def read(
         header: The line with the names of the columns, from 1. False or 0 if there is none: columns
             are then "1", "2", ...
         format: The tool that wrote the file, e.g. label-studio, if it is not recognised.
-        question: The question to read, if an export has several. `finegold.read_each` reads all of
-            them.
+        question: The question to read, if there are several: its name, or in a table COLUMN=NAME,
+            where the column tells questions apart. `finegold.read_each` reads all of them.
         include: Also read votes that are left out by default, e.g. predictions, rejected.
         query: The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.
 
@@ -124,7 +125,7 @@ def read_with(votes: Any, options: ReadOptions) -> Annotations:
                 f"{', '.join(given)} cannot be applied to Annotations, which are read already"
             )
         return votes if gold is None else with_gold(votes, gold)
-    if options.question == ALL:
+    if options.every_question:
         remedy = use(question=Placeholder("NAME"), text="to choose one, or call finegold.read_each")
         raise InputError("several questions give several sets of votes", remedies=[remedy])
     annotations = next(iter(_read(votes, options).values()))
@@ -211,11 +212,8 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
             for name in (options.task, options.annotator, options.label)
             if isinstance(name, str)
         ]
-        return {
-            "": _read_table(
-                votes if isinstance(votes, Table) else open_table(votes, named), options
-            )
-        }
+        opened = votes if isinstance(votes, Table) else open_table(votes, named)
+        return _read_table(opened, options)
     sources = sources_of(votes)
     is_plain = options.names_columns or any(not source.header for source in sources)
     export = None
@@ -223,7 +221,7 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         export = find_export(sources, options.format, may_be_table=is_plain)
     if export is None:
         try:
-            return {"": _read_table(open_sources(sources), options)}
+            return _read_table(open_sources(sources), options)
         except InputError as error:
             add_nested_hint(error, sources)
             raise
@@ -273,64 +271,63 @@ def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | N
         own: dict[str, Any] = {"gold": True} if has_gold else {}
         table = open_table(frame if has_gold else frame.drop("gold"))
         read_as = replace(options, question=None, **known, **own)
-        votes_ = _read_table(replace(table, title="the log of judges"), read_as)
+        votes_ = _read_table(replace(table, title="the log of judges"), read_as)[""]
         found[name] = replace(votes_, hygiene=Hygiene([finding]).join(votes_.hygiene))
     return found
 
 
-def _read_table(opened: Table, options: ReadOptions) -> Annotations:
-    for name, is_given in (
-        ("include", options.include),
-        ("question", options.question not in (None, ALL)),
-    ):
-        if is_given:
-            problem = (
-                f"{name} is for exports of annotation tools, but {opened.name} is a plain table"
-            )
-            raise InputError(problem, remedies=[leave_out(name)])
+def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
+    """Return the votes of a plain table by question."""
+    if options.include:
+        problem = f"include is for exports of annotation tools, but {opened.name} is a plain table"
+        raise InputError(problem, remedies=[leave_out("include")])
+    if options.question not in (None, ALL) and options.layout not in (None, "long"):
+        problem = f"a {options.layout} table has one question"
+        raise InputError(problem, remedies=[leave_out("question")])
+    if options.layout == "counts":
+        return {"": read_counts(opened, options)}
     if options.layout == "transposed":
         if options.label is not None or not isinstance(options.annotator, str | None):
             problem = "a transposed table has one column of annotators and none of labels"
             raise InputError(problem, remedies=[use(annotator=Placeholder("NAME"), label=None)])
-        return read_cells(opened, options, is_transposed=True)
+        return {"": read_cells(opened, options, is_transposed=True)}
     if options.layout == "wide":
         if options.label is not None:
             remedies = [leave_out("label"), leave_out("layout", when="if there is one")]
             raise InputError("a wide table has no label column", remedies=remedies)
-        return read_cells(opened, options)
+        return {"": read_cells(opened, options)}
     if options.annotator is not None and not isinstance(options.annotator, str):
         remedies = [use(layout="wide")]
         raise InputError("several annotator columns make a wide table", remedies=remedies)
     shape = None if options.names_columns else guess_shape(opened, options.task)
-    findings: list[Finding] = []
     if shape is not None and not shape.doubt:
         findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)
-        task, annotator = (
-            (shape.votes, shape.ids) if shape.is_transposed else (shape.ids, shape.votes)
-        )
-        annotations = read_cells(
-            opened, replace(options, task=task, annotator=annotator), shape.is_transposed
-        )
-    else:
-        if options.annotator is None and len(opened.sources) > 1:
-            opened, findings = name_annotators_by_file(opened, options.task, options.label)
-        try:
-            annotations = read_long(opened, options)
-        except LostColumnsError as error:
-            explained = explain_lost_columns(error, opened, shape)
-            if options.header or not any(
-                dict(each.options) == PLAIN_COLUMNS for each in explained.remedies
-            ):
-                raise explained from None
-            annotations = read_long(opened, replace(options, **PLAIN_COLUMNS))
-            findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
-        if len(opened.sources) > 1:
-            refuse_parts_of_one_table(opened, annotations)
-    return (
-        replace(annotations, hygiene=Hygiene(findings).join(annotations.hygiene))
-        if findings
-        else annotations
-    )
+        columns: dict[str, Any] = {"task": shape.ids, "annotator": shape.votes}
+        if shape.is_transposed:
+            columns = {"task": shape.votes, "annotator": shape.ids}
+        votes = read_cells(opened, replace(options, **columns), shape.is_transposed)
+        return {"": _with_findings(votes, findings)}
+    findings = []
+    if options.annotator is None and len(opened.sources) > 1:
+        opened, findings = name_annotators_by_file(opened, options.task, options.label)
+    try:
+        questions = read_long(opened, options)
+    except LostColumnsError as error:
+        explained = explain_lost_columns(error, opened, shape)
+        if options.header or not any(
+            dict(each.options) == PLAIN_COLUMNS for each in explained.remedies
+        ):
+            raise explained from None
+        questions = read_long(opened, replace(options, **PLAIN_COLUMNS))
+        findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
+    if len(opened.sources) > 1:
+        for votes in questions.values():
+            refuse_parts_of_one_table(opened, votes)
+    return {question: _with_findings(votes, findings) for question, votes in questions.items()}
+
+
+def _with_findings(votes: Annotations, findings: list[Finding]) -> Annotations:
+    return replace(votes, hygiene=Hygiene(findings).join(votes.hygiene)) if findings else votes
 
 
 def read_alias(alias: Any) -> dict[str, Any]:

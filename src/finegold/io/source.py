@@ -92,6 +92,7 @@ ZIP = b"PK\x03\x04"
 OLE = b"\xd0\xcf\x11\xe0"
 # files in the archives of Excel and of OpenDocument
 PARTS_OF_WORKBOOK = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
+MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!doctype|html)", re.I)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 MAGIC_FORMATS = {
     b"PAR1": "parquet",
@@ -122,6 +123,8 @@ class Source:
     separator: str = ""
     # the line of a delimited text with the names of the columns; 0 if there is none
     header: int = 1
+    # whether separators stand at the end of some lines
+    is_loose: bool = False
     # why it is not a table
     problem: InputError | None = field(default=None, repr=False)
     # of JSON: list, lines or object
@@ -157,10 +160,11 @@ class Source:
     @cached_property
     def text(self) -> bytes:
         """The first bytes of a text, unpacked."""
-        if not self.compression:
-            return self.start
-        with suppress(*DAMAGED), self.open_bytes() as file:
-            return file.read(START_BYTES)
+        with suppress(*DAMAGED):
+            if not self.compression:
+                return self.start
+            with self.open_bytes() as file:
+                return file.read(START_BYTES)
         return b""
 
     @property
@@ -436,6 +440,11 @@ def sniff(source: Source) -> Source:
         if source.start.startswith(UTF_16):
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
             return sniff(Source(source.name, data.decode("utf-16").encode()))
+        # old programs of the Mac end lines so
+        if b"\r" in source.start and b"\n" not in source.start and not actual:
+            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+            if b"\n" not in data:
+                return sniff(Source(source.name, data.replace(b"\r", b"\n")))
     source.problem = _problem(source, by_name, compression, actual)
     if actual in ("parquet", "arrow"):
         source.format = actual
@@ -455,6 +464,9 @@ def _problem(source: Source, by_name: str, compression: str, actual: str) -> Inp
     elif by_name and actual and actual != (compression or by_name):
         packed = f" in {compression}" if compression else ""
         words = f"is not {by_name.upper()}{packed}: its content is {actual}; rename or convert it"
+    elif markup := MARKUP.match(start):
+        kind = "HTML" if b"html" in markup[0].lower() else "XML"
+        words = f"is {kind}, which Finegold does not read; write the table as CSV"
     elif actual in ("SQLite", "DuckDB"):
         words = f"is a database; read it as {actual.lower()}:///{source.name}"
         remedies = [use(query=Placeholder('"SELECT ..."'))]

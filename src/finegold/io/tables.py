@@ -7,6 +7,7 @@ some columns, which `finegold.votes.encoding` makes codes of, and `Table.read` r
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import time
@@ -22,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.io.columns import KNOWN, bare_name
 from finegold.io.diagnosis import ragged_line, wrong_header
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import (
@@ -42,6 +44,9 @@ from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
 
 ROWS_PER_BATCH = 2**18
+IDS = ("task", "annotator")
+# between the columns that name tasks together
+BETWEEN_IDS = " / "
 # marks the rows in which the last column is blank, where rows with too few fields show
 SHORT = "__is_null__"
 # hold the labels of one vote
@@ -161,23 +166,24 @@ class Table:
     ) -> Iterator[pl.DataFrame]:
         """Yield the rows of some columns under new names; `watch` is called after each batch.
 
-        Where `lists` has a column, its lists are written as text.
+        Where `lists` has a column, its lists are written as text. Several columns under one name,
+        in a tuple, are joined.
         """
         self.lengths, self.n_headers = [0] * max(len(self.sources), 1), 0
         began = time.perf_counter()
         expected = self._expected_rows() if watch is not None and self.sources else None
-        wanted = list(dict.fromkeys(columns.values()))
-        ids = [name for role, name in columns.items() if role in ("task", "annotator")]
+        wanted = list(dict.fromkeys(name for of in columns.values() for name in _several(of)))
+        ids = [each for to, of in columns.items() if to in IDS for each in _several(of)]
         is_text = self.is_text
         for number, batch in self._rows(wanted, ids, lists):
             if is_text:
                 batch = batch.with_columns(
                     as_text(each) for each in batch.iter_columns() if each.dtype != pl.String
                 )
-                batch, n_headers = _without_headers(batch)
+                batch, n_headers = _without_headers(batch, is_first=not self.lengths[number])
                 self.n_headers += n_headers
             self.lengths[number] += len(batch)
-            yield pl.DataFrame({to: batch.get_column(str(of)) for to, of in columns.items()})
+            yield pl.DataFrame({to: _column(batch, of) for to, of in columns.items()})
             if watch is not None:
                 watch(Progress(sum(self.lengths), expected, time.perf_counter() - began))
         if not sum(self.lengths):
@@ -290,17 +296,33 @@ def open_sources(sources: Sequence[Source]) -> Table:
     return Table(columns[0], sources=sources, scans=scans)
 
 
+def _several(columns: Any) -> tuple[Any, ...]:
+    return columns if isinstance(columns, tuple) else (columns,)
+
+
+def _column(batch: pl.DataFrame, columns: Any) -> pl.Series:
+    parts = [batch.get_column(str(name)) for name in _several(columns)]
+    if len(parts) == 1:
+        return parts[0]
+    texts = pl.DataFrame([as_text(part).alias(str(n)) for n, part in enumerate(parts)])
+    return texts.select(pl.concat_str(pl.all(), separator=BETWEEN_IDS)).to_series()
+
+
 def _cells(values: list[Any]) -> pl.Series:
     """Write the lists among the values as text."""
     return series_of([as_cell(each) if isinstance(each, SEVERAL) else each for each in values])
 
 
-def _without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _without_headers(batch: pl.DataFrame, is_first: bool) -> tuple[pl.DataFrame, int]:
     """Return a batch in which rows that repeat the names of the columns are blank, and how many
-    did.
+    did. The first row of a file may be a second header with other names.
     """
     names = batch.columns
     usual = [names[0], names[0].lower(), names[0].upper(), names[0].title()]
+    second = map(bare_name, batch.row(0)) if is_first and len(batch) else ()
+    if len(names) > 1 and sum(name in KNOWN for name in second) > 1:
+        repeats = pl.Series([True]).extend_constant(False, len(batch) - 1)
+        return pl.DataFrame({c.name: c.set(repeats, None) for c in batch.iter_columns()}), 1
     if len(names) < 2 or not batch.get_column(names[0]).is_in(usual).any():
         return batch, 0
     cells = (
@@ -429,6 +451,12 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
             raise problem
         _refuse_repeated_names(source.name, names)
     schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
+    # some lines may end with a separator
+    with suppress(csv.Error):
+        below = csv.reader(text.decode(errors="replace").splitlines(), delimiter=source.delimiter)
+        source.is_loose = any(len(row) > len(names) and not any(row[len(names) :]) for row in below)
+    loose = {"truncate_ragged_lines": True} if source.is_loose else {}
+    dialect |= loose
     scan = pl.scan_csv(source.data, schema=schema, skip_lines=skipped, glob=False, **dialect)
     # commas at the end of every line are no columns
     if unnamed > 1 and all(names[:-unnamed]):
@@ -470,7 +498,9 @@ def batches(
             _, header = next(records(source, source.delimiter))
             line = pl.first()
             is_short = line.str.count_matches(source.delimiter, literal=True) < len(header) - 1
+            is_short |= line.str.starts_with('"') & line.str.ends_with('"')
             short = lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any())
             may_be_short = bool(short.collect().item())
-        if may_be_short and (problem := ragged_line(source, may_omit)) is not None:
+        is_loose = may_be_short or source.is_loose
+        if is_loose and (problem := ragged_line(source, may_omit)) is not None:
             raise problem

@@ -13,8 +13,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from finegold.errors import Placeholder, Remedy, use, warn_user
-from finegold.votes.encoding import text_of
+from finegold.votes.encoding import Names, text_of
 
 if TYPE_CHECKING:
     from finegold.votes.annotations import Annotations, Counts, Repeated
@@ -172,10 +174,18 @@ NO_ANSWER = re.compile(
     r"|#(value!|ref!|name\?|div/0!|num!|null!)|error|failed|time-?out|no"
     r" (answer|response|label|data|vote)"
     r"|not (available|answered|annotated|given|applicable|sure)|unsure|do(n['\u2019]?| no)t know"
-    r"|(can['\u2019]?|canno)t (tell|say|decide)",
+    r"|(can['\u2019]?|canno)t (tell|say|decide)|see (comments?|notes?)|test|asdf|dummy",
     re.I,
 )
 INTEGER = re.compile(r"-?[0-9]{1,9}")
+# ways of writing one class
+ONE_CLASS = tuple(map(frozenset, (("yes", "y"), ("no", "n"), ("true", "t"), ("false", "f"))))
+MOST_ANSWERS = 6
+# behind a label
+ADDITION = re.compile(
+    r"\s*[(\[].{1,20}[)\]]|\s*[-\u2013:=] .{2,}|\s(pts?|points?|stars?|units?)\.?", re.I
+)
+SAY = use(alias=Placeholder("FILE"), text="to say what they mean")
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
 # of the votes; a class with more of them is one
 RARE = 0.2
@@ -212,6 +222,11 @@ def find_doubtful_labels(
             *([] if is_wide else [-1]),
         }
         words += [label for label in rare if integers.get(label) in suspects]
+    if len(others) - len(integers) > 1 and not any(
+        map(str.isdigit, "".join(set(others) - {*integers}))
+    ):
+        # numbers beside words
+        words += [label for label in rare if label in integers and label not in words]
     if words:
         text = ", ".join(f"{word} ({labels[word]:,})" for word in words)
         given = [*words, *(word for word in no_vote if word.strip())]
@@ -221,20 +236,22 @@ def find_doubtful_labels(
         are = "labels {} are read as classes" if len(words) > 1 else "label {} is read as a class"
         findings.append(Finding("no answer", f"the {are.format(text)}", (remedy,)))
     texts = {label.strip().casefold() for label in labels}
-    words = sorted(text for text in texts if not INTEGER.fullmatch(text))
-    if (
-        {"0", "1"} <= texts
-        and words
-        and {"yes", "no", "true", "false", "zero", "one"}.issuperset(words)
-    ):
-        text = (
-            f"the labels {', '.join(words)} stand beside 0 and 1, so that a class seems to be"
-            " written in two ways"
-        )
+    twice = [pair for pair in ONE_CLASS if pair <= texts]
+    is_of_answers = {"0", "1"} < texts and texts <= {"0", "1"}.union(*ONE_CLASS, ("zero", "one"))
+    if is_of_answers or (twice and len(texts) <= MOST_ANSWERS):
+        shown = ", ".join(sorted(texts - {"0", "1"} if is_of_answers else set().union(*twice)))
+        beside = " stand beside 0 and 1" if is_of_answers else " stand beside each other"
+        text = f"the labels {shown}{beside}, so that a class seems to be written in two ways"
+        findings.append(Finding("spellings", text, (SAY,)))
+    # 4 - agree beside 4, cat (3) beside cat
+    longer = [
+        f"{label} ({labels[label]:,}) beside {short} ({labels[short]:,})"
+        for label, short in product(rare, labels)
+        if label.startswith(short) and ADDITION.fullmatch(label[len(short) :]) and label != short
+    ]
+    if longer and len(labels) <= MOST_WORDS:
         findings.append(
-            Finding(
-                "spellings", text, (use(alias=Placeholder("FILE"), text="to say what they mean"),)
-            )
+            Finding("spellings", f"some labels hold others: {', '.join(longer[:5])}", (SAY,))
         )
     words = [label for label in labels if len(label) >= SHORTEST_WORD and label.isalpha()]
     # rare words that are one letter, behind the first, away from a frequent one
@@ -287,6 +304,9 @@ def find_doubtful_labels(
 
 
 SEPARATOR = re.compile(r"[;|,]")
+LIST = re.compile(r"[\[{].*[,;].*[\]}]", re.DOTALL)
+# tasks that all agree on, or annotators with one vote each
+MANY_AGREED = 15
 # fewer are usual, even in few votes
 MANY_CLASSES = 20
 # that one annotator may cast to try things out
@@ -294,6 +314,10 @@ FEW_VOTES = 20
 MANY_DISAGREEING, SHARE_DISAGREEING = 10, 0.01
 # than tasks
 TIMES_MORE_ANNOTATORS = 3
+# fewer ids may well be called anything
+FEW_IDS = 4
+ODD_IDS = ("total", "totals", "subtotal", "grand total", "sum", "test", "tester", "asdf", "dummy")
+DATE_ID = r"^(\d{4}-\d\d-\d\d|\d{1,2}/\d{1,2}/\d{4}|\d{1,2}-(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 # of tasks and annotators
 NAMES_EXAMINED = 200
 PERSON = re.compile(
@@ -307,6 +331,25 @@ ITEM = re.compile(
     r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
     re.I,
 )
+
+
+def _find_odd_ids(what: str, ids: Names) -> list[Finding]:
+    """Report ids of rows that are sums or were made to try things out, and dates among other ids."""
+    texts, findings = ids.values, []
+    if texts.dtype != pl.String or len(texts) < FEW_IDS:
+        return []
+    odd = texts.filter(texts.str.strip_chars().str.to_lowercase().is_in(ODD_IDS)).to_list()
+    if odd:
+        text = f"the {what} {', '.join(odd)} may stand for a sum or for a test and not for a {what}"
+        findings.append(Finding("ids", text, (use(text="remove such rows"),)))
+    dates = texts.filter(texts.str.contains(DATE_ID))
+    if 0 < 2 * len(dates) < len(texts):
+        text = (
+            f"{len(dates):,} {what} ids look like dates, such as {dates[0]}; a spreadsheet may have"
+            " made them of ids such as 1-2"
+        )
+        findings.append(Finding("ids", text))
+    return findings
 
 
 def examine_votes(votes: Annotations, repeated: Repeated = "first") -> list[Finding]:
@@ -323,6 +366,13 @@ def examine_votes(votes: Annotations, repeated: Repeated = "first") -> list[Find
     # cat;dog, if both cat and dog occur elsewhere
     names = list(map(text_of, votes.class_names))
     parts = [[part.strip() for part in SEPARATOR.split(name)] for name in names]
+    if lists := [code for code, name in enumerate(names) if LIST.fullmatch(name)]:
+        count = int(votes.votes_per_class[lists].sum())
+        text = f"{count:,} {'vote is a list' if count == 1 else 'votes are lists'}, such as {names[lists[0]]}"
+        remedy = use("if annotators may choose several labels", multi=True)
+        findings.append(
+            Finding("several labels", f"{text}, which is read as a class of its own", (remedy,))
+        )
     if any(len(labels) > 1 for labels in parts):
         occurs = Counter(part for labels in parts for part in set(labels))
         are_known = [
@@ -337,6 +387,8 @@ def examine_votes(votes: Annotations, repeated: Repeated = "first") -> list[Find
             text += f"{names[several[0]]}, which is read as a class of its own"
             remedy = use("if annotators may choose several labels", multi=True)
             findings.append(Finding("several labels", text, (remedy,)))
+    for what, ids in (("task", votes.task_names), ("annotator", votes.annotator_names)):
+        findings += _find_odd_ids(what, ids)
     if n_annotators == 1 and n_votes >= FEW_VOTES:
         text = (
             f"all {n_votes:,} votes are those of one annotator, {votes.annotator_names[0]}, so"
@@ -362,6 +414,19 @@ def examine_votes(votes: Annotations, repeated: Repeated = "first") -> list[Find
         )
         findings.append(
             Finding("swapped", text, (use(task=NAME, annotator=NAME, text="to name them"),))
+        )
+    per_task = votes.votes_per_task
+    n_compared = int((per_task > 1).sum())
+    if n_compared >= MANY_AGREED and len(votes.cell_class) == votes.n_tasks and n_classes > 1:
+        text = f"all annotators agree on all of {n_compared:,} tasks; perhaps {votes.hygiene.label or 'the labels'}"
+        findings.append(
+            Finding("unanimous", f"{text} are the truth or the result and not the votes")
+        )
+    if n_annotators == n_votes >= MANY_AGREED and n_classes * 2 > n_votes:
+        text = f"each of {n_annotators:,} annotators has one vote, and the labels are of {n_classes:,} kinds"
+        text = f"{text}; perhaps the table has figures about annotators and no votes"
+        findings.append(
+            Finding("one vote each", text, (use(label=NAME, text="to name the labels"),))
         )
     # whoever chooses a rule for repeated votes knows of them
     disagreeing = votes.counts.disagreeing

@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,8 @@ def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
 NOTHING = "[]"
 # the first one that occurs separates the options of a column
 SEPARATORS = (";", "|", ",")
+# the share of the votes that may be lists by mistake
+FEW_LISTS = 0.02
 # commas occur in ordinary labels, such as Paris, Texas
 CLEAR_SEPARATORS = (";", "|")
 
@@ -134,7 +137,7 @@ def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: boo
     listed = np.array([_listed(cell) is not None for cell in cells], dtype=bool)
     plain = several & ~listed if separator in CLEAR_SEPARATORS else np.zeros(len(cells), dtype=bool)
     total = counts.sum()
-    if 2 * counts[listed].sum() > total or (listed & several).any():
+    if 2 * counts[listed].sum() > total or counts[listed & several].sum() > FEW_LISTS * total:
         return True
     if 2 * counts[plain].sum() > total:
         return bool(2 * counts[plain & (_recurring(parts) == 1)].sum() > total)
@@ -178,8 +181,15 @@ SHORTEST_ACCENTED = 3
 ACCENT = re.compile(r"([a-z])[\u0300-\u036f]+")
 # of two words: very_good, very-good
 BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
-# look like Latin letters
-CYRILLIC = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456", "aeopcyxi")
+# Cyrillic letters that look like Latin ones, and dashes that look like hyphens
+ALIKE = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u2010\u2011\u2012\u2013\u2014\u2212",
+    "aeopcyxi------",
+)
+TAG = re.compile(r"</?[a-zA-Z][^<>]{0,40}>")
+THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
+# 1.00E+02, which is 100
+EXPONENT = re.compile(r"[+-]?[0-9](\.[0-9]{1,6})?[eE][+-]?[0-9]{1,2}")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 # with the votes, for reports and the studio
 KEPT_GROUPS, KEPT_SPELLINGS = 100, 50
@@ -226,7 +236,10 @@ def replace_aliases(
 
 
 def unify(
-    spellings: Spellings, classes: Sequence[Any] | None, normalise: bool = False
+    spellings: Spellings,
+    classes: Sequence[Any] | None,
+    normalise: bool = False,
+    is_wide: bool = False,
 ) -> tuple[Spellings, list[Finding]]:
     """Merge numbers that differ in format only, and all spellings of one class if `normalise`."""
     # Otherwise a finding shows the other spellings.
@@ -255,7 +268,12 @@ def unify(
         text = (
             f"labels that differ only in number format were merged: {listed(shown, SHOWN_GROUPS)}"
         )
-        findings.append(Finding("merged", text, groups=merged))
+        # pandas writes 1.0 where a column has gaps
+        is_usual = all(
+            form.removesuffix(".0") == name for name, group in changed.items() for form in group
+        )
+        is_usual = is_usual and is_wide
+        findings.append(Finding("merged", text, groups=merged, is_silent=is_usual))
         spellings = spellings.renamed(
             {text: known.get(number, number) for text, number in forms.items()}
         )
@@ -326,22 +344,31 @@ def _group_by(texts: Iterable[str], key: Callable[[str], str]) -> list[list[str]
     return [group for group in alike.values() if len(group) > 1]
 
 
-def _key(text: str) -> str:
-    """Return the text without what people and programs write in several ways."""
-    plain = html.unescape(text)
+def _plain(text: str) -> str:
+    """Return the text without what programs write in several ways."""
+    plain = TAG.sub("", html.unescape(text))
     # UTF-8 that was read as Western text: cafÃ©
     with suppress(UnicodeError):
         plain = plain.encode("cp1252").decode("utf-8")
-    plain = unicodedata.normalize("NFKD", HIDDEN.sub("", plain)).casefold()
+    plain = unicodedata.normalize("NFKC", HIDDEN.sub("", plain)).casefold()
+    return " ".join(plain.translate(ALIKE).split())
+
+
+def _key(text: str) -> str:
+    """Return a label without what people and programs write in several ways."""
+    plain = _plain(text)
+    plain = unicodedata.normalize("NFKD", plain)
     plain = ACCENT.sub(r"\1", plain) if len(plain) > SHORTEST_ACCENTED else plain
-    plain = " ".join(unicodedata.normalize("NFC", plain.translate(CYRILLIC)).split())
+    plain = unicodedata.normalize("NFC", plain)
     # the sign and the dot of a number stay
     bare = BETWEEN.sub(" ", plain.strip(AROUND)) or plain
     return shortest_number(plain) or shortest_number(bare) or bare
 
 
 def shortest_number(text: str) -> str | None:
-    """Return a number in its shortest form: 1 for 01, +1 and 1.0."""
+    """Return a number in its shortest form: 1 for 01, +1, 1.0 and 1.00E+00."""
+    if "E+" in text.upper() and EXPONENT.fullmatch(text):
+        text = f"{Decimal(text):f}"
     is_signed = text.startswith(("+", "-"))
     whole, _, fraction = text[is_signed:].partition(".")
     digits = whole + fraction
@@ -502,9 +529,8 @@ def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
 
 
 def _id_key(text: str) -> str:
-    plain = " ".join(HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split()).strip(
-        "'\""
-    )
+    plain = _plain(text).strip("'\"")
+    plain = plain.replace(",", "") if THOUSANDS.fullmatch(plain) else plain
     return shortest_number(plain) or plain
 
 
@@ -515,9 +541,11 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     rough = texts.str.replace_all(rf"{HIDDEN.pattern}|^\s*['\"]|['\"]\s*$", "").str.strip_chars()
     rough = rough.str.replace_all(r"\s+", " ").str.to_lowercase()
     # what the key does, for all at once
+    rough = rough.str.replace_all(r"^(\d{1,3}),(\d{3})$", "$1$2")
     rough = rough.str.replace(r"^\+?0*(\d+?)(\.0*)?$", "$1")
     has_spaces = (texts.str.len_bytes() != texts.str.strip_chars().str.len_bytes()).to_numpy()
-    if rough.n_unique() == len(rough) and not has_spaces.any():
+    is_plain = not texts.str.contains(r"[^\x00-\x7f]|<").any()
+    if is_plain and rough.n_unique() == len(rough) and not has_spaces.any():
         return []
     alike: dict[str, list[int]] = defaultdict(list)
     for code, text in enumerate(texts.to_list()):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,19 +15,17 @@ from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions
 from finegold.io.exports.refusals import read_spans
-from finegold.io.long import IDS, LongFrame, assemble, count_more, read_labels
+from finegold.io.long import LongFrame, Questions, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source, reading
-from finegold.io.tables import Progress, WatchReading
+from finegold.io.tables import IDS, Progress, WatchReading
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Encoder, to_list
+from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.labels import NOTHING, drop_missing
 
 COLUMNS = (*IDS, "label", "gold")
 # in a batch, but for the last
 FEWEST_ROWS = 2**12
-# questions in a message
-MOST_LISTED = 20
 
 
 def read_export(
@@ -62,24 +58,10 @@ def read_export(
         raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
     name = ", ".join(seen.name for seen in sources[:3]) + f" ({export.title} export)"
     wanted = export_options.question
-    # by question
-    n_votes: Counter[str] = Counter()
-    # the columns of each, which are encoded batch by batch
-    questions: dict[str, Encoder] = {}
-    # tasks that were asked, and nobody answered
-    common: list[pl.DataFrame] = []
+    questions = Questions(is_text=True)
     for batch in _batches(export, sources, export_options, options.watch):
-        for (key,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
-            if key is None:
-                common.append(part)
-                continue
-            question = str(key)
-            n_votes[question] += int((part.get_column("label").fill_null("") != "").sum())
-            encoder = questions.setdefault(question, Encoder(IDS, is_text=True))
-            # votes for another question are only counted
-            if wanted in (None, ALL, question):
-                encoder.add(part)
-    if not questions:
+        questions.add(batch)
+    if not questions.encoders:
         left_out = ", ".join(
             f"{what} ({number:,})" for what, number in export_options.left_out.items()
         )
@@ -87,33 +69,14 @@ def read_export(
             remedies = [read_spans(sources)] if SPANS in export_options.left_out else []
             raise InputError(f"{name} holds no votes; left out were {left_out}", "", remedies)
         raise InputError(f"{name} holds no votes", remedies=[Remedy(text=export.remedy)])
-    most = n_votes.most_common(MOST_LISTED)
-    listed = ", ".join(
-        f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})' for question, n in most
-    )
-    listed += f", and {len(questions) - MOST_LISTED:,} more" if len(questions) > MOST_LISTED else ""
-    if wanted is None and len(questions) > 1:
-        one = use(question=Placeholder("NAME"), text="for one of them")
-        every = use(question=ALL, when="where several results can be shown")
-        raise InputError(
-            f"{name} asks {len(questions):,} questions: {listed}", remedies=[one, every]
-        )
-    if wanted not in (None, ALL, *questions):
-        near = difflib.get_close_matches(wanted or "", questions, n=1)
-        meant = f'; did you mean "{near[0]}"?' if near else ""
-        raise InputError(f'{name} has no question "{wanted}"; it has {listed}{meant}')
     annotations = {}
-    for question, encoder in sorted(questions.items()):
-        if wanted not in (None, ALL, question):
-            continue
-        for part in common:
-            encoder.add(part)
+    for question, encoder in questions.chosen(name, wanted):
         origin = f'{name}, question "{question}"' if question else name
         long = LongFrame.of(encoder, partial(_where, origin), origin)
         long.of_export = True
         has_votes = len(drop_missing(long.label, options.no_vote).names) > 0
         # the other questions can still be read
-        if len(questions) > 1 and wanted == ALL and not has_votes:
+        if len(questions.encoders) > 1 and wanted == ALL and not has_votes:
             text = f'the question "{question}" has no votes and is left out'
             warn_user(text)
             continue
