@@ -24,12 +24,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.special import digamma, entr, expit, log_expit, softmax
+from scipy.special import entr, softmax
 
 from finegold.errors import InputError
+from finegold.fitting import solve
+from finegold.methods import glad, mace
+from finegold.votes.annotations import Annotations
 
 Floats = NDArray[np.float64]
 TINY = np.finfo(float).tiny
@@ -61,10 +62,6 @@ class CodedVotes(NamedTuple):
         sums = pd.Series(weights).groupby(self.task * len(self.labels) + self.label).sum()
         scores[sums.index] = sums
         return scores.reshape(len(self.tasks), len(self.labels))
-
-    def decide(self, values: Floats) -> Any:
-        """Return the label with the highest value of each task; the first one if several have it."""
-        return pd.Series(self.labels.take(values.argmax(axis=1)), self.tasks, name="agg_label")
 
 
 def _check(data: Any, columns: tuple[str, ...] = COLUMNS) -> None:
@@ -108,6 +105,12 @@ class BaseClassificationAggregator:
         """Return the label of every task; weighted votes use the skills that `fit` found."""
         return self.labels_
 
+    def _keep(self, votes: CodedVotes, posterior: Floats) -> Self:
+        self.probas_ = pd.DataFrame(posterior, votes.tasks, votes.labels)
+        best = votes.labels.take(posterior.argmax(axis=1))
+        self.labels_ = pd.Series(best, votes.tasks, name="agg_label")
+        return self
+
     def predict_proba(self, data: Any) -> Any:
         """Return the probability of every label of every task, as a frame."""
         self.predict(data)
@@ -147,8 +150,7 @@ class MajorityVote(BaseClassificationAggregator):
             data, weights = data[weights.notna()], weights[weights.notna()]
         votes = _encode(data, sort=skills is not None)
         probas = _shares(votes.scores(weights.to_numpy(dtype=np.float64)))
-        self.probas_ = pd.DataFrame(probas, votes.tasks, votes.labels)
-        self.labels_ = votes.decide(probas)
+        self._keep(votes, probas)
         self.skills_ = get_accuracy(data, self.labels_, by="worker").rename("skill")
         return self
 
@@ -271,8 +273,8 @@ class DawidSkene(BaseClassificationAggregator):
                 bounds.append(float(joint + entr(posterior).sum()) / n_votes)
                 if bounds[-1] - bounds[-2] < self.tol:
                     break
-        self.loss_history_, self.labels_ = bounds[1:], votes.decide(posterior)
-        self.probas_ = pd.DataFrame(posterior, votes.tasks, votes.labels)
+        self.loss_history_ = bounds[1:]
+        self._keep(votes, posterior)
         self.priors_ = pd.Series(prior, votes.labels, name="prior")
         worker, label = np.divmod(pd.unique(cell), n_labels)
         index = pd.MultiIndex.from_arrays([votes.workers.take(worker), votes.labels.take(label)])
@@ -318,58 +320,27 @@ class OneCoinDawidSkene(DawidSkene):
 
 @dataclass(eq=False)
 class GLAD(BaseClassificationAggregator):
-    """A vote is right with probability 1 / (1 + exp(-ability * exp(log inverse difficulty)))."""
+    """Workers have abilities and tasks difficulties: `finegold.GLAD`, with its priors N(1, 1)."""
 
     n_iter: int = 100
     tol: float = 1e-5
     silent: bool = True
-    labels_priors: Any = None
-    alphas_priors_mean: Any = None
-    betas_priors_mean: Any = None
-    m_step_max_iter: int = 25
-    m_step_tol: float = 0.01
 
     def fit(self, data: Any) -> Self:
         votes = _encode(data)
-        n_workers, n_labels = len(votes.workers), len(votes.labels)
-        prior = _reindex(self.labels_priors, votes.labels, 1 / n_labels)
-        self.priors_ = pd.Series(prior, votes.labels)
-        of_alphas = _reindex(self.alphas_priors_mean, votes.workers, 1.0)
-        means = np.append(of_alphas, _reindex(self.betas_priors_mean, votes.tasks, 1.0))
-        log_others = np.log(max(n_labels - 1, 1))
+        method = glad.GLAD(max_iterations=self.n_iter, tolerance=max(self.tol, TINY))
+        found = _fit(method, votes)
+        learned = found.learned.statistics
+        self.alphas_ = pd.Series(learned["ability"], votes.workers, name="alpha")
+        self.betas_ = pd.Series(-np.log(learned["difficulty"]), votes.tasks, name="beta")
+        return self._keep(votes, found.posterior)
 
-        def loss(x: Floats, right: Floats) -> tuple[float, Floats]:
-            """Return -Q and its gradient, for the probability that each vote is right."""
-            alpha, inverse = x[votes.worker], np.exp(x[n_workers + votes.task])
-            odds, apart = alpha * inverse, x - means
-            q = right * log_expit(odds) + (1 - right) * (log_expit(-odds) - log_others)
-            slope = (right - expit(odds)) * inverse
-            of_beta = np.bincount(votes.task, slope * alpha)
-            penalty = 0.5 * apart @ apart + 0.5 * len(x) * np.log(2 * np.pi)
-            gradient = apart - np.append(np.bincount(votes.worker, slope), of_beta)
-            return float(penalty - q.sum()), gradient
 
-        x, before = np.ones(len(means)), -np.inf
-        posterior, self.loss_history_ = _shares(votes.scores(np.ones(len(votes.task)))), []
-        for step in range(max(self.n_iter, 1)):
-            odds = x[votes.worker] * np.exp(x[n_workers + votes.task])
-            scores = votes.scores(log_expit(odds) - log_expit(-odds) + log_others)
-            posterior = softmax(scores + np.log(prior), axis=1)
-            if step == self.n_iter:
-                break
-            right, options = posterior[votes.task, votes.label], {"maxiter": self.m_step_max_iter}
-            found = minimize(loss, x, right, "CG", True, tol=self.m_step_tol, options=options)
-            x, q = found.x, -found.fun / (len(votes.task) * n_labels)
-            self.loss_history_.append(q)
-            if q - before < self.tol:
-                break
-            before = q
-        self.alphas_ = pd.Series(x[:n_workers], votes.workers, name="alpha")
-        self.betas_ = pd.Series(x[n_workers:], votes.tasks, name="beta")
-        self.probas_ = pd.DataFrame(posterior, votes.tasks, votes.labels).sort_index()
-        self.probas_ = self.probas_.sort_index(axis=1)
-        self.labels_ = self.probas_.idxmax(axis=1).rename("agg_label")
-        return self
+def _fit(method: Any, votes: CodedVotes) -> Any:
+    """Return what a method of Finegold makes of the votes, in their order."""
+    codes = (np.asarray(each, np.int32) for each in votes[:3])
+    annotations = Annotations.from_codes(*codes, *(np.arange(len(each)) for each in votes[3:]))
+    return solve.fit(method, annotations)
 
 
 def _reindex(values: Any, names: Any, default: float) -> Floats:
@@ -382,53 +353,30 @@ def _reindex(values: Any, names: Any, default: float) -> Floats:
 
 @dataclass(eq=False)
 class MACE(BaseClassificationAggregator):
-    """A worker knows the truth, or votes by a fixed distribution: spam (Hovy et al. 2013)."""
+    """A worker knows the truth, or votes by a fixed distribution: `finegold.MACE`."""
 
-    # without effect: in crowd-kit, all restarts begin with the same random numbers
     n_restarts: int = 10
     n_iter: int = 50
     method: str = "vb"
-    smoothing: float = 0.1
-    default_noise: float = 0.5
+    # pseudo-counts of guesses and of knowledge of each worker
     alpha: float = 0.5
-    beta: float = 0.5
     random_state: int = 0
-    verbose: int = 0
 
     def fit(self, data: Any) -> Self:
+        if self.method != "vb":
+            raise InputError(f'MACE is fitted by method="vb" only, not {self.method!r}')
         votes = _encode(data)
-        shape = len(votes.workers), len(votes.labels)
-        draws = [np.random.RandomState(self.random_state) for _ in range(2)]
-        known, strategy = (
-            _shares(draw.uniform(1, 2 + self.default_noise, (shape[0], n)))
-            for draw, n in zip(draws, (2, shape[1]), strict=True)
+        method = mace.MACE(
+            n_restarts=self.n_restarts,
+            max_iterations=self.n_iter,
+            seed=self.random_state,
+            a=self.alpha,
         )
-        for step in range(self.n_iter + 1):
-            spam = known[votes.worker, 0] * strategy[votes.worker, votes.label]
-            right = spam + known[votes.worker, 1]
-            posterior = softmax(votes.scores(np.log(right) - np.log(spam)), axis=1)
-            if step == self.n_iter:
-                break
-            agrees = posterior[votes.task, votes.label]
-            spammed = agrees * spam / right + (1 - agrees)
-            cells = votes.worker * shape[1] + votes.label
-            strategy = np.bincount(cells, spammed, strategy.size).reshape(shape).astype(float)
-            spam_and_not = (np.bincount(votes.worker, each) for each in (spammed, 1 - spammed))
-            known = np.column_stack([*spam_and_not])
-            if self.method == "vb":
-                known = _digamma_shares(known + np.array([self.alpha, self.beta]))
-                strategy = _digamma_shares(strategy + 10.0)
-            else:
-                known = _shares(known + 0.01 / shape[1])
-                strategy = _shares(strategy + 0.01 / shape[1])
-        self.spamming_, self.thetas_, self.labels_ = known, strategy, votes.decide(posterior)
-        self.probas_ = pd.DataFrame(posterior, votes.tasks, votes.labels)
-        return self
-
-
-def _digamma_shares(counts: Floats) -> Floats:
-    """Return the variational update of a Dirichlet distribution."""
-    return np.asarray(np.exp(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))))
+        found = _fit(method, votes)
+        competence = found.learned.statistics["competence"]
+        self.spamming_ = np.column_stack([1 - competence, competence])
+        self.thetas_ = found.learned.statistics["guesses"]
+        return self._keep(votes, found.posterior)
 
 
 @dataclass(eq=False)
@@ -457,19 +405,13 @@ class MMSR(_Skilled):
         np.fill_diagonal(common, 0.0)
         share = np.divide(same, common, out=np.zeros_like(same), where=common > 0)
         agreement = np.where(common > 0, (n_labels * share - 1) / (n_labels - 1), 0.0)
-        size = self._complete(np.abs(agreement), common > 0, n_tasks) * _signs(agreement)
+        sign = np.where(agreement.sum(axis=1) >= 0, 1.0, -1.0)
+        size = self._complete(np.abs(agreement), common > 0, n_tasks) * sign
         margin = 1 / np.sqrt(n_tasks)
         skill = np.clip(size, margin - 1 / (n_labels - 1), 1 - margin)
         p = skill * (n_labels - 1) / n_labels + 1 / n_labels
         self.skills_ = pd.Series(np.log(p * (n_labels - 1) / (1 - p)), votes.workers, name="skill")
         return self
-
-    @property
-    def scores_(self) -> Any:
-        return self.probas_
-
-    predict_score = _Skilled.predict_proba
-    fit_predict_score = _Skilled.fit_predict_proba
 
     def _complete(self, size: Floats, seen: NDArray[np.bool_], n_tasks: int) -> Floats:
         """[W] Return u with size ~ u u'."""
@@ -490,17 +432,6 @@ class MMSR(_Skilled):
             if self.loss_history_[-1] < self.tol:
                 break
         return np.asarray(u * np.sqrt(np.linalg.norm(v) / np.linalg.norm(u)))
-
-
-def _signs(agreement: Floats) -> Floats:
-    """[W] Return the signs of the leading eigenvector, of which most are positive."""
-    signs = np.ones(len(agreement))
-    n_parts, part = connected_components(csr_array(agreement), directed=False)
-    for nodes in (np.flatnonzero(part == number) for number in range(n_parts)):
-        leading = np.linalg.eigh(agreement[np.ix_(nodes, nodes)])[1][:, -1]
-        side = np.where(leading >= 0, 1.0, -1.0)
-        signs[nodes] = side if (side.sum(), leading.sum()) >= (0.0, 0.0) else -side
-    return signs
 
 
 @dataclass(eq=False)
@@ -524,7 +455,8 @@ class KOS(BaseClassificationAggregator):
             # only their ratios count
             message /= max(np.abs(message).max(), TINY)
         total = np.bincount(votes.task, message)
-        self.labels_ = votes.decide(np.column_stack([total, -total])).sort_index()
+        best = votes.labels.take((total < 0).astype(int))
+        self.labels_ = pd.Series(best, votes.tasks, name="agg_label").sort_index()
         return self
 
 

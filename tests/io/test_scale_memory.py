@@ -11,7 +11,6 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.insight import next_votes
 from finegold.insight.agreement import annotator_pairs
 from finegold.insight.correlation import correlated_annotators
 from finegold.insight.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
@@ -120,16 +119,6 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
     found = correlated_annotators(finegold.aggregate(votes, "ptbcc", threads=1))
     assert np.flatnonzero(found.group >= 0).tolist() == [0, 1]
     assert SAMPLED in found.warnings[-1]
-
-
-def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = finegold.aggregate(
-        finegold.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc"
-    )
-    whole = result.next_votes().advice
-    assert len(whole) > 2
-    monkeypatch.setattr(next_votes, "CHUNK_NUMBERS", 1)
-    assert result.next_votes().advice == whole
 
 
 def test_kappa_of_pairs_equals_that_of_full_tables() -> None:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
 
 from finegold.errors import InputError
+from finegold.insight.spam import spam
 from finegold.insight.votes import Flags, Floats, Integers, single_labels
 from finegold.kernels.compiling import in_threads, ranges
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
@@ -38,16 +38,8 @@ MIN_VOTES = 20
 MIN_GAP = 0.05
 # expected votes on tasks of a class, below which its confusion is not named
 MIN_CASES = 10
-# a vote with less than this share of the average gain is useless
-MIN_RELATIVE_GAIN = 0.1
-# p-value above which votes may be independent of the truth
-MAX_P_VALUE = 0.05
-# expected votes from which a class counts as seen
-MIN_SEEN_VOTES = 0.5
 # smaller probabilities are rounding errors
 MIN_PROBABILITY = 1e-12
-# of the confusion matrices that are processed at a time
-CHUNK_NUMBERS = 2**22
 
 
 class Advice(NamedTuple):
@@ -268,62 +260,21 @@ def _groups(accuracy: Floats, activity: Floats) -> Integers:
 
 
 def _advice(result: ResultData) -> list[Advice]:
-    """Return advice on annotators who are clearly less accurate than the median; votes with little
-    gain are useless.
+    """Return advice on annotators who are clearly less accurate than the median; those whose votes
+    do not depend on the truth (`insight.spam`) are to drop.
     """
     judged = result.votes_per_annotator >= MIN_VOTES
     usual = float(np.median(result.accuracy[judged])) if judged.any() else 0.0
     worse = np.flatnonzero(judged & (suggested_accuracies(result)[1] < usual - MIN_GAP))
+    worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
     if not worse.size:
         return []
-    worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
-    everybody = group_matrices(
-        result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1
-    )
-    least = MIN_RELATIVE_GAIN * float(_gain_without_votes(everybody, result)[0])
-    step = max(CHUNK_NUMBERS // len(result.class_names) ** 2, 1)
+    useless = np.isin(spam(result).kind, ("one class", "random"))
     advice = []
-    for first in range(0, len(worse), step):
-        some = worse[first : first + step]
-        counts = votes_by_truth(votes_of(result), result.posterior, some)
-        useless = _may_be_independent(counts) | (
-            _gain_without_votes(_shares(counts), result) < least
-        )
-        advice += [
-            _advice_on(result, j, n, usual, no)
-            for j, n, no in zip(some.tolist(), counts, useless, strict=True)
-        ]
+    for annotator in worse.tolist():
+        counts = votes_by_truth(votes_of(result), result.posterior, np.array([annotator]))[0]
+        advice.append(_advice_on(result, annotator, counts, usual, useless[annotator]))
     return advice
-
-
-def _may_be_independent(counts: Floats) -> Flags:
-    """[n] Return whether a chi-squared test cannot reject that votes are independent of the truth."""
-    n, rows, columns = counts.sum(axis=(1, 2)), counts.sum(axis=2), counts.sum(axis=1)
-    expected = rows[:, :, None] * columns[:, None, :] / n[:, None, None]
-    distance = np.divide(
-        (counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0
-    )
-    freedom = ((rows > MIN_SEEN_VOTES).sum(axis=1) - 1) * (
-        (columns > MIN_SEEN_VOTES).sum(axis=1) - 1
-    )
-    p_value = chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2)))
-    return np.asarray((freedom < 1) | (p_value > MAX_P_VALUE))
-
-
-def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
-    """[n] Return the gain of a vote on a task without votes."""
-    tau = result.learned.class_prior
-    joint = tau[:, None] * matrices
-    p = np.maximum(joint.sum(axis=1), 1e-300)
-    return np.asarray(((joint**2).sum(axis=1) / p).sum(axis=1) - (tau**2).sum())
-
-
-def _shares(counts: Floats) -> Floats:
-    """Return confusion matrices; rows with few votes are close to the annotator's votes over all
-    truths.
-    """
-    blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
-    return np.asarray((counts + blind) / (counts.sum(axis=2, keepdims=True) + 1))
 
 
 def _advice_on(
