@@ -2,6 +2,7 @@
 
 from finegold import checks as checks
 from finegold import judges as judges
+from finegold import numbers as numbers
 from finegold import spans as spans
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes

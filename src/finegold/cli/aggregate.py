@@ -113,9 +113,15 @@ def aggregate(
             say(f'question "{question}"')
         out.print_summary(summaries[question], result)
     if not every_question and reading.ordered is None and results[""].label_sets is None:
+        from finegold.numbers import are_numbers
         from finegold.results.metrics import consecutive_integers
 
-        if classes := consecutive_integers(results[""].class_names):
+        if are_numbers(results[""].annotations):
+            say(
+                "labels are numbers, and were counted as classes; finegold numbers gives every"
+                " task a value with an interval"
+            )
+        elif classes := consecutive_integers(results[""].class_names):
             scale = f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered"
             say(f"{scale} {','.join(map(str, classes))} adds expected scores")
 

@@ -28,6 +28,7 @@ PANELS = {
         "judges": "judges",
         "rate": "judges",
         "rank": "judges",
+        "numbers": "numbers",
         "spans": "spans",
     },
     "Data": {"update": "aggregate", "convert": "data", "export": "data"},

@@ -1,0 +1,102 @@
+"""`finegold numbers`: values of tasks that annotators rated or measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from finegold.cli import options as o
+from finegold.cli import outputs as out
+from finegold.cli.outputs import say
+from finegold.errors import InputError
+from finegold.io.options import ReadOptions
+
+ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What `finegold numbers` reads and writes."""
+
+    output: str | None = o.table(
+        "The file for the values: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is printed.",
+        flag=o.OUTPUT,
+    )
+    annotators: str | None = o.table("Write the bias and the noise of each annotator.")
+    sample: str | None = o.table("Write a sheet of tasks drawn at random, for a person to fill in.")
+    n: int = o.number(50, "How many tasks the sheet has.", flag="-n --checks", low=2)
+    seed: int = o.number(0, "The seed of the draw.", low=0)
+    truth: str | None = o.path("Known values, or the sheet that came back.")
+    within: str | None = o.text(
+        None, "An acceptable distance: the share within it is measured.", "X"
+    )
+    json: bool = o.json_flag()
+
+
+@o.command
+@o.votes_argument()
+@o.declared(Numbers, "own")
+@o.declared(ReadOptions, "reading")
+def numbers(files: tuple[str, ...], own: Numbers, reading: ReadOptions) -> None:
+    """Give every task a value where annotators gave numbers, such as ratings from 0 to 100.
+
+    The interval of a value is for the mean that many more such annotators would give. How far the
+    values are from the truth is measured by a sample that a person checks: --sample writes the
+    sheet, --truth reads it.
+    """
+    from finegold import numbers as ratings
+    from finegold.results.tables import own_name
+    from finegold.votes.frames import to_polars
+
+    within = None if own.within is None else _distance(own.within)
+    out.check_outputs(files, own, reading)
+    truths = o.truths_of(own.truth, None, None)
+    given = {name: getattr(reading, name) for name in reading.given()}
+    result = ratings.aggregate(list(files), **given)
+    errors = None if truths is None else result.evaluate(truths, within=within)
+
+    def values() -> Any:
+        return own_name(to_polars(result.values()), result.annotations, 0)
+
+    out.write_all(
+        {
+            own.output: out.frame_writer(values),
+            own.annotators: out.frame_writer(result.annotators),
+            own.sample: out.frame_writer(partial(result.sample, own.n, seed=own.seed)),
+        }
+    )
+    figures = {"n_tasks": len(result.scores.value), "n_annotators": len(result.scores.bias)}
+    if own.json:
+        more = {"errors": None if errors is None else asdict(errors)}
+        more["annotators"] = to_polars(result.annotators()).to_dicts()
+        out.print_json(figures | more | {"values": values().to_dicts()})
+        return
+    say(repr(result))
+    if own.output is None:
+        out.frame_writer(values)("-")
+    if errors is not None:
+        rows = [
+            (
+                "mean absolute error",
+                f"{errors.mean_absolute_error:.4g} ({errors.mean_absolute_error_low:.4g} to"
+                f" {errors.mean_absolute_error_high:.4g})",
+            ),
+            ("values minus truths", f"{errors.bias:+.4g}"),
+            ("rank correlation", f"{errors.spearman:.3f}"),
+        ]
+        if errors.share_within is not None:
+            share = f"{errors.share_within:.1%} ({errors.share_within_low:.1%} to"
+            rows.append((f"within {within:g}", f"{share} {errors.share_within_high:.1%})"))
+        out.print_figures(f"Against {errors.n_tasks:,} known truths", rows)
+    out.print_frame("Annotators", to_polars(result.annotators()).sort("noise"), ROWS_SHOWN)
+
+
+def _distance(text: str) -> float:
+    try:
+        distance = float(text)
+    except ValueError:
+        distance = -1.0
+    if not distance >= 0:
+        raise InputError(f"--within takes a distance, such as 0.5 or 10, not {text!r}")
+    return distance
