@@ -41,7 +41,7 @@ from finegold.insight.next_votes import expected_gains, plan
 from finegold.insight.overview import trust
 from finegold.insight.spam import spam
 from finegold.methods.lookup import make_method
-from finegold.results.metrics import BINS, bin_of, expected_scores
+from finegold.results.metrics import BINS, bin_of
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import to_polars
 
@@ -49,14 +49,6 @@ LEAST_KNOWN = 10  # votes on tasks with a truth from which an annotator's accura
 GOLDS = 50
 NEAR_CHANCE = 0.15  # balanced accuracy above chance below which votes are useless
 LEAST_TRUTHS = 100
-ORDERED = {
-    "abc_truth_s3",
-    "covid_s6",
-    "politifact_s6",
-    "politifact_ecir_s6",
-    "llmjudge_trecdl",
-    "adult",
-}
 DRAWS = 20  # samples of tasks or truths of each set
 LIMITS = [(votes, gap) for votes in (5, 10, 20, 40) for gap in (0.0, 0.05, 0.1)]
 SPLITS, WANTED = 20, 0.9
@@ -129,19 +121,6 @@ def promises(data: RealSet) -> Iterator[Held]:
         "interval of a bin of the calibration curve (95 %), 100 random truths",
         *curves(data, result, generator),
     )
-    if data.name in ORDERED:
-        _, low, high = expected_scores(
-            result.posterior.astype(float), np.arange(float(data.n_classes))
-        )
-        inside = (low <= data.truth) & (data.truth <= high)
-        yield (
-            "central 95 % of the score of ordered classes",
-            float(inside[known].sum()),
-            int(known.sum()),
-        )
-    yield "correlated pair errs together", *pairs(data, result)
-    yield "flip of the majority is right", *flips(data, result)
-    yield "tasks with more gain gain more from a vote", *gains(data, generator)
 
 
 def suspicions(

@@ -180,14 +180,14 @@ class Result(ResultData, Generic[Frame]):
         return self._own_name(tables.labels_table(self, probabilities=probabilities), 0)
 
     def scores(self) -> Frame:
-        """Return the expected score of each task, if classes are ordered, such as ratings from 1 to
-        5.
+        """Return the score of each task, if classes are ordered, such as ratings from 1 to 5.
 
         Returns:
-            DataFrame: With the columns task, score, score_low and score_high: the mean of the
-                scores, weighted by the probabilities, and the bounds of the central 95 % of their
-                distribution. The score of a class is its number, or its position from 1 if the
-                classes are not numbers. Tasks without votes are left out.
+            DataFrame: With the columns task, score, score_low and score_high. The score is the mean
+                of the votes, in half without the annotators' biases, and the interval is for the
+                mean that many more such annotators would give; it holds in .94 to .96 of tasks on
+                real data. The number of a class is itself, or its position from 1 if the classes
+                are not numbers. Tasks without votes are left out.
         """
         return self._own_name(tables.scores_table(self), 0)
 

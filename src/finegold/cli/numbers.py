@@ -68,9 +68,11 @@ def numbers(files: tuple[str, ...], own: Numbers, reading: ReadOptions) -> None:
     )
     figures = {"n_tasks": len(result.scores.value), "n_annotators": len(result.scores.bias)}
     if own.json:
-        more = {"errors": None if errors is None else asdict(errors)}
-        more["annotators"] = to_polars(result.annotators()).to_dicts()
-        out.print_json(figures | more | {"values": values().to_dicts()})
+        tables = {
+            "annotators": to_polars(result.annotators()).to_dicts(),
+            "values": values().to_dicts(),
+        }
+        out.print_json(figures | {"errors": None if errors is None else asdict(errors)} | tables)
         return
     say(repr(result))
     if own.output is None:

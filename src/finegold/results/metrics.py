@@ -32,8 +32,6 @@ Codes = NDArray[np.int32]
 # a single certain mistake must not make the log loss infinite
 LEAST_PROBABILITY = 1e-15
 BINS = 15
-# of the interval of a score
-MASS = 0.95
 # two classes such as 0 and 1 are rarely a scale
 FEWEST_CLASSES = 3
 
@@ -170,18 +168,6 @@ def level_of_order(class_names: Names) -> Literal["ordinal", "interval"]:
         if all(isinstance(name, int | float) for name in to_list(class_names))
         else "ordinal"
     )
-
-
-def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
-    """[T] Return the mean score of each task, and the bounds of the central 95 % of its
-    distribution.
-    """
-    order = np.argsort(scale, kind="stable")
-    sums = np.cumsum(posterior[:, order], axis=1)
-    tail = (1 - MASS) / 2
-    low = (sums < tail).sum(axis=1)
-    high = (sums < 1 - tail).sum(axis=1).clip(max=len(scale) - 1)
-    return posterior @ scale, scale[order][low], scale[order][high]
 
 
 def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:

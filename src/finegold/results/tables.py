@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, warn_user
 from finegold.results.data import ResultData, votes_of
-from finegold.results.metrics import expected_scores, scale_of
+from finegold.results.metrics import scale_of
+from finegold.results.scores import estimate
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, text_of, to_list
@@ -35,6 +36,10 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     Then come tasks with predictions only, then tasks with neither votes nor predictions.
     """
     result = with_predicted_tasks(result)
+    return _labels_table(result, probabilities, task_scores(result) if scores else {})
+
+
+def _labels_table(result: ResultData, probabilities: bool, scores: Mapping[str, Floats]) -> Any:
     empty, tasks = len(result.unlabelled), result.task_names
 
     # by nulls, not zeros, for tasks without votes
@@ -59,8 +64,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
         columns["predictions_only"] = np.append(
             result.votes_per_task == 0, np.zeros(empty, np.bool_)
         )
-    if scores:
-        columns |= {name: extend(values) for name, values in _scores(result).items()}
+    columns |= {name: extend(values) for name, values in scores.items()}
     if probabilities:
         names = distinct([str(name) for name in to_list(result.class_names)], {*columns})
         columns |= {name: extend(result.posterior[:, k]) for k, name in enumerate(names)}
@@ -68,14 +72,27 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
 
 
 def scores_table(result: ResultData) -> Any:
-    """Return the expected score of each task with votes, and its interval, if classes are ordered."""
-    return make_frame({"task": result.task_names, **_scores(result)}, like=result.task_names)
+    """Return the score of each task on the scale of its classes, with an interval."""
+    return make_frame({"task": result.task_names, **task_scores(result)}, like=result.task_names)
 
 
-def _scores(result: ResultData) -> dict[str, Floats]:
-    refuse_sets(result, "expected score")
-    bounds = expected_scores(result.posterior, scale_of(result.class_names))
-    return dict(zip(("score", "score_low", "score_high"), bounds, strict=True))
+def task_scores(result: ResultData) -> dict[str, Floats]:
+    """Return the scores of tasks whose classes are ordered, and their intervals, which end with the
+    scale. Tasks without votes have none (NaN).
+    """
+    refuse_sets(result, "score")
+    votes, scale = result.annotations, scale_of(result.class_names)
+    task, annotator, label = votes.votes()
+    found = estimate(task, annotator, scale[label], votes.n_tasks, votes.n_annotators)
+    without = np.full(len(result.label_codes) - votes.n_tasks, np.nan)
+    return {
+        name: np.append(values.clip(scale.min(), scale.max()), without)
+        for name, values in (
+            ("score", found.value),
+            ("score_low", found.low),
+            ("score_high", found.high),
+        )
+    }
 
 
 def labels_pieces(
@@ -94,6 +111,7 @@ def labels_pieces(
     n_tasks = len(result.label_codes)
     order = natural_order(result.task_names) if for_users else None
     by_task = ("task_names", "posterior", "label_codes", "tied", "votes_per_task", "gold")
+    all_scores = task_scores(result) if scores else {}
     for first in range(0, n_tasks, MOST_ROWS):
         tasks = (
             slice(first, first + MOST_ROWS) if order is None else order[first : first + MOST_ROWS]
@@ -101,18 +119,9 @@ def labels_pieces(
         some: dict[str, Any] = {name: getattr(result, name)[tasks] for name in by_task}
         unlabelled = result.unlabelled if first + MOST_ROWS >= n_tasks else result.unlabelled[:0]
         piece = replace(result, **some, unlabelled=unlabelled)
-        if for_users:
-            yield labels_for_users(piece, probabilities, scores)
-        else:
-            yield to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
-
-
-def labels_for_users(
-    piece: ResultData, probabilities: bool = False, scores: bool = False
-) -> pl.DataFrame:
-    """Return the table of labels with the user's name of the column of tasks."""
-    table = to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
-    return cast(pl.DataFrame, own_name(table, piece.annotations, 0))
+        own_scores = {name: values[tasks] for name, values in all_scores.items()}
+        table = to_polars(_labels_table(piece, probabilities, own_scores))
+        yield own_name(table, piece.annotations, 0) if for_users else table
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
