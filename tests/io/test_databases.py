@@ -46,7 +46,7 @@ def has_votes(found: finegold.Annotations, rows: list[tuple[str, str, str]] = VO
 def test_votes_of_a_query_equal_those_by_hand(place: Place) -> None:
     place.put_votes()
     query = (
-        "SELECT label AS vote, task AS item, annotator AS judge FROM votes -- in another order\n;"
+        "SELECT label AS vote, task AS item, annotator AS worker FROM votes -- in another order\n;"
     )
     has_votes(finegold.read(place.address, query=ALL))
     has_votes(finegold.read(place.address, query=query))
@@ -133,13 +133,12 @@ def test_the_command_reads_from_a_database_or_a_file_and_writes_to_a_table(
     place: Place, tmp_path: Path
 ) -> None:
     place.put_votes()
-    done = succeed("aggregate", place.address, "--query", ALL, "--to-table", "labels")
+    table = f"{place.address}#labels"
+    done = succeed("aggregate", place.address, "--query", ALL, "-o", table)
     assert done.stdout == ""
-    assert f"labels written to labels in {place.kind}:///" in done.stderr
     assert place.rows("SELECT task, label, n_votes FROM labels ORDER BY task") == LABELS
-    votes, out = write(tmp_path / "v.csv", CSV), tmp_path / "labels.csv"
-    succeed("aggregate", votes, "--to-table", "labels", "--to-database", place.address, "-o", out)
-    assert len(place.rows("SELECT * FROM labels")) == len(out.read_text().splitlines()) - 1
+    succeed("aggregate", write(tmp_path / "v.csv", CSV), "-o", table)
+    assert len(place.rows("SELECT * FROM labels")) == 4
 
 
 @on()
@@ -147,7 +146,7 @@ def test_a_table_of_something_else_is_not_replaced(place: Place, result: finegol
     place.put_votes()
     with pytest.raises(OutputError, match="has no column confidence, n_votes, tied"):
         result.to_table(place.address, "votes")
-    assert "has no column" in refused(place.address, "--query", ALL, "--to-table", "votes")
+    assert "has no column" in refused(place.address, "--query", ALL, "-o", f"{place.address}#votes")
     assert len(place.rows(ALL)) == len(VOTES)
 
 
@@ -175,7 +174,6 @@ QUERIES = {
         ["no annotator column", '"task" (', '"label" ('],
     ),
     "no rows": (["--query", f"{ALL} WHERE task = 'none'"], ["no rows"]),
-    "an odd name of a table": (["--query", ALL, "--to-table", "a.b.c"], ["SCHEMA.NAME"]),
 }
 
 
@@ -233,7 +231,7 @@ def test_no_mistake_in_an_address_shows_the_password(address: str, tmp_path: Pat
     votes, query = write(tmp_path / "v.csv", CSV), ("--query", ALL)
     for arguments in ((address, *query), (votes, address, *query), (votes, address)):
         refused(*arguments)
-    refused(votes, "--to-table", "labels", "--to-database", address)
+    refused(votes, "-o", f"{address}#labels")
     refused(votes, "--gold", address)
 
 
@@ -243,7 +241,8 @@ def test_no_password_in_what_is_said_written_or_kept(
 ) -> None:
     place.put_votes()
     address, model = server.through_network(), tmp_path / "model.finegold"
-    done = succeed("aggregate", address, "--query", ALL, "--to-table", "labels", "--save", model)
+    words = ("-o", f"{address}#labels", "--save", model)
+    done = succeed("aggregate", address, "--query", ALL, *words)
     assert PASSWORD not in done.stdout + done.stderr
     assert PASSWORD.encode() not in model.read_bytes()
 
@@ -274,7 +273,7 @@ def test_a_missing_permission_is_said(place: Place, server: Server) -> None:
     place.put_votes()
     place.run("CREATE ROLE guest LOGIN", "GRANT SELECT ON votes TO guest")
     guest = server.through_socket(user="guest")
-    message = refused(guest, "--query", ALL, "--to-table", "labels")
+    message = refused(guest, "--query", ALL, "-o", f"{guest}#labels")
     place.run("DROP OWNED BY guest", "DROP ROLE guest")
     assert "permission denied for schema public; ask for the permission" in message
 
@@ -329,5 +328,3 @@ def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     votes = write(tmp_path / "v.csv", CSV)
     assert "is not a database" in refused(votes, "--query", "SELECT 1")
-    assert "--to-database" in refused(votes, "--to-table", "labels")
-    assert "--to-table" in refused(votes, "--to-database", "sqlite:///x.db")

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-import finegold
-from finegold.errors import InputError
-from tests.io.test_damage import WRONG as WRONG_VALUES
-from tests.io.test_damage import places, with_value
 from tests.support.exports_cases import Case, check_each, reads, refuses
 from tests.support.exports_made import lines
-from tests.support.readers_votes import write
 
 VOTES = {("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog")}
 BY_ANNOTATOR = {"t1": {"ann": "cat", "bob": "cat"}, "t2": {"ann": "dog"}}
@@ -228,22 +220,3 @@ def with_nan(label: str) -> dict[str, Case]:
 
 
 test_nan_is_a_missing_value_and_counted = check_each(with_nan('"x"') | with_nan("3"))
-
-
-@pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")
-@pytest.mark.parametrize(
-    "case", ["by annotator", "objects", "texts", "rows of objects", "rows of labels and annotators"]
-)
-def test_any_value_may_be_of_any_kind(tmp_path: Path, case: str) -> None:
-    """Read, or refused in a sentence that names the file: no other exception."""
-    refused = []
-    for place in places(GOOD[case]):
-        for wrong in WRONG_VALUES:
-            path = write(tmp_path / "votes.json", json.dumps(with_value(GOOD[case], place, wrong)))
-            for format in (None, "nested-json"):
-                try:
-                    finegold.read(path, format=format)
-                except InputError as error:
-                    refused.append((format, str(error)))
-    assert refused
-    assert [said for format, said in refused if format and "votes.json" not in said] == []

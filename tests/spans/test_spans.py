@@ -74,120 +74,44 @@ FLAT = {
 RESPONSE = {"user_id": "bo", "status": "submitted", "values": {"ner": {"value": [MARK]}}}
 SERVER = {"id": "r", "fields": {"text": TEXT}, "responses": [RESPONSE]}
 
+OFFSETS = {"start_offset": 0, "end_offset": 4}
+PRODIGY = [
+    {"text": TEXT, "_input_hash": 4, "spans": [MARK], "answer": "accept", "_session_id": "n-bo"},
+    {"text": TEXT, "_input_hash": 4, "spans": [], "answer": "ignore", "_session_id": "n-cy"},
+]
+OLD = {"id": "r", "text": TEXT, "annotation": [["PER", 0, 4]], "annotation_agent": "bo"}
+ANSWER = {"user_id": "bo", "status": "submitted", "value": [MARK]}
+RECORD = {"id": "r", "fields": {"text": TEXT}, "responses": {"ner": [ANSWER]}}
+BY_USER = {"id": 5, "text": TEXT, "annotations": [{"label": 2, "user": 9, **OFFSETS}]}
+CROWD = [("1", "crowd 1", 0, 9, "PER"), ("1", "crowd 2", 0, 4, "PER"), ("1", "crowd 2", 5, 9, "PER"),
+         ("2", "crowd 1", 0, 5, "LOC")]  # fmt: skip
+NAMELESS = json.dumps([label_studio(1, TEXT, (None, [ANNA]))])
+TABLE = "document,annotator,start,end,label\nd,bo,0,4,PER\nd,cy,,,\n"
+
 # name of the file, its content, and (document, annotator, start, end, label) of each span
 EXPORTS = {
-    "Label Studio": (
-        "p.json",
-        STUDIO,
-        [("1", "7", *ANNA), ("1", "bo@x", *ANNA), ("1", "bo@x", *PARIS)],
-    ),
-    "doccano": (
-        "ann.jsonl",
-        lines({"id": 5, "text": TEXT, "label": [list(ANNA)]}),
-        [("5", "ann", *ANNA)],
-    ),
+    "Label Studio": ("p.json", STUDIO, [("1", "7", *ANNA), ("1", "bo@x", *ANNA), ("1", "bo@x", *PARIS)]),
+    "Label Studio, JSON-MIN": ("m.json", json.dumps(MIN), [("1", "7", *ANNA)]),
+    "Label Studio, one annotation without a name": ("ann.json", NAMELESS, [("1", "ann", *ANNA)]),
+    "doccano": ("ann.jsonl", lines({"id": 5, "text": TEXT, "label": [list(ANNA)]}), [("5", "ann", *ANNA)]),
     "doccano, with relations": (
-        "ann.jsonl",
-        lines(
-            {
-                "id": 5,
-                "text": TEXT,
-                "entities": [{"start_offset": 0, "end_offset": 4, "label": "PER"}],
-            }
-        ),
-        [("5", "ann", *ANNA)],
+        "ann.jsonl", lines({"id": 5, "text": TEXT, "entities": [{"label": "PER", **OFFSETS}]}), [("5", "ann", *ANNA)]
     ),
-    "doccano, users in a file": (
-        "all.jsonl",
-        lines(
-            {
-                "id": 5,
-                "text": TEXT,
-                "annotations": [{"label": 2, "start_offset": 0, "end_offset": 4, "user": 9}],
-            }
-        ),
-        [("5", "9", 0, 4, "2")],
-    ),
-    "Prodigy": (
-        "p.jsonl",
-        lines(
-            {
-                "text": TEXT,
-                "_input_hash": 4,
-                "spans": [{"start": 0, "end": 4, "label": "PER"}],
-                "answer": "accept",
-                "_session_id": "n-bo",
-            },
-            {
-                "text": TEXT,
-                "_input_hash": 4,
-                "spans": [],
-                "answer": "ignore",
-                "_session_id": "n-cy",
-            },
-        ),
-        [("4", "n-bo", *ANNA)],
-    ),
-    "Argilla 1": (
-        "a.json",
-        json.dumps(
-            [{"id": "r", "text": TEXT, "annotation": [["PER", 0, 4]], "annotation_agent": "bo"}]
-        ),
-        [("r", "bo", *ANNA)],
-    ),
-    "Argilla 2": (
-        "a.json",
-        json.dumps(
-            [
-                {
-                    "id": "r",
-                    "fields": {"text": TEXT},
-                    "responses": {
-                        "ner": [
-                            {
-                                "user_id": "bo",
-                                "status": "submitted",
-                                "value": [{"start": 0, "end": 4, "label": "PER"}],
-                            }
-                        ]
-                    },
-                }
-            ]
-        ),
-        [("r", "bo", *ANNA)],
-    ),
+    "doccano, users in a file": ("all.jsonl", lines(BY_USER), [("5", "9", 0, 4, "2")]),
+    "Prodigy": ("p.jsonl", lines(*PRODIGY), [("4", "n-bo", *ANNA)]),
+    "Argilla 1": ("a.json", json.dumps([OLD]), [("r", "bo", *ANNA)]),
+    "Argilla 2": ("a.json", json.dumps([RECORD]), [("r", "bo", *ANNA)]),
     "Argilla 2, flattened": ("a.json", json.dumps([FLAT]), [("r", "bo", *ANNA)]),
     "Argilla's server": ("a.json", json.dumps([SERVER]), [("r", "bo", *ANNA)]),
     "UIMA JSON of INCEpTION": ("ann.json", UIMA, [("FOLDER", "ann", *ANNA)]),
     "WebAnno TSV": ("ann.tsv", TSV, [("FOLDER", "ann", 0, 9, "PER")]),
-    "Label Studio, JSON-MIN": ("m.json", json.dumps(MIN), [("1", "7", *ANNA)]),
-    "Label Studio, one annotation without a name": (
-        "ann.json",
-        json.dumps([label_studio(1, TEXT, (None, [ANNA]))]),
-        [("1", "ann", *ANNA)],
-    ),
     "WebAnno TSV, several layers": (
-        "ann.tsv",
-        LAYERS,
-        [("FOLDER", "ann", 0, 4, "PER"), ("FOLDER", "ann", 12, 16, "LOC")],
+        "ann.tsv", LAYERS, [("FOLDER", "ann", 0, 4, "PER"), ("FOLDER", "ann", 12, 16, "LOC")]
     ),
     "CoNLL 2003": ("ann.conll", CONLL_2003, [("1", "ann", 0, 4, "PER"), ("2", "ann", 0, 5, "LOC")]),
-    "CoNLL": (
-        "crowd.conll",
-        CONLL,
-        [
-            ("1", "crowd 1", 0, 9, "PER"),
-            ("1", "crowd 2", 0, 4, "PER"),
-            ("1", "crowd 2", 5, 9, "PER"),
-            ("2", "crowd 1", 0, 5, "LOC"),
-        ],
-    ),
-    "a table": (
-        "t.csv",
-        "document,annotator,start,end,label\nd,bo,0,4,PER\nd,cy,,,\n",
-        [("d", "bo", *ANNA)],
-    ),
-}
+    "CoNLL": ("crowd.conll", CONLL, CROWD),
+    "a table": ("t.csv", TABLE, [("d", "bo", *ANNA)]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", EXPORTS)
@@ -200,7 +124,7 @@ def test_exports_are_read_exactly(tool, tmp_path):
 
 
 def test_who_marked_nothing_has_read_the_document_all_the_same(tmp_path):
-    (tmp_path / "t.csv").write_text(EXPORTS["a table"][1])
+    (tmp_path / "t.csv").write_text(TABLE)
     assert spans.read(tmp_path / "t.csv").readings.rows() == [("d", "bo"), ("d", "cy")]
 
 
@@ -238,44 +162,20 @@ def test_a_project_of_inception_is_read_but_for_what_nobody_marked(tmp_path):
     assert marks.left_out["files of another form"] == 3
 
 
+NO_PLACE = label_studio(1, TEXT) | {"annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}
+TWO_TEXTS = lines(*({"id": 1, "text": text, "label": []} for text in "xy"))
 REFUSED = {
-    "two texts": (
-        "a.jsonl",
-        lines(*({"id": 1, "text": text, "label": []} for text in "xy")),
-        "has two texts",
-    ),
+    "two texts": ("a.jsonl", TWO_TEXTS, "has two texts"),
     "damaged": ("a.json", json.dumps([label_studio(1, "x")])[:-2], "is not complete JSON"),
-    "a place is missing": (
-        "a.json",
-        json.dumps(
-            [label_studio(1, TEXT) | {"annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]
-        ),
-        r"record 1 is damaged \(KeyError",
-    ),
-    "records of something else": (
-        "a.json",
-        '[{"task": 1, "vote": 2}]',
-        "no marks are known",
-    ),
-    "nobody marked anything": (
-        "t.csv",
-        "document,annotator,start,end,label\nd,bo,,,\n",
-        "nobody marked anything",
-    ),
-    "all members of doccano": (
-        "all.jsonl",
-        lines({"id": 1, "text": "x", "label": []}),
-        "all members together",
-    ),
+    "a place is missing": ("a.json", json.dumps([NO_PLACE]), r"record 1 is damaged \(KeyError"),
+    "records of something else": ("a.json", '[{"task": 1, "vote": 2}]', "no marks are known"),
+    "nobody marked anything": ("t.csv", TABLE.replace("0,4,PER", ",,"), "nobody marked anything"),
+    "all members of doccano": ("all.jsonl", lines({"id": 1, "text": "x", "label": []}), "all members together"),
     "XMI of INCEpTION": ("ann.xmi", "<?xml version='1.0'?>", "is XML; export it as WebAnno TSV 3"),
-    "prose": (
-        "a.txt",
-        "this is a text\nof two lines\n",
-        "in no form of marked texts that is known; it may be",
-    ),
+    "prose": ("a.txt", "this is a text\nof two lines\n", "in no form of marked texts that is known; it may be"),
     "votes": ("a.csv", "task,annotator,label\n1,ann,x\n", "in no form of marked texts"),
     "lines of different lengths": ("a.conll", "x O O\ny O\n", "sentence 1: its lines"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)

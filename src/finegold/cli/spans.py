@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -15,35 +16,36 @@ FILES = (
     "Marked texts: exports of Label Studio, doccano, Prodigy, Argilla, INCEpTION or brat, CoNLL"
     " columns, a table, or a folder of such files."
 )
-FORMATS = ("csv", "tsv", "doccano", "label-studio")
 ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Spans:
+    """What `finegold spans` writes."""
+
+    output: str | None = o.output(
+        "Write the consensus spans; with the suffix .jsonl as doccano reads them.", flag=o.OUTPUT
+    )
+    format: str | None = o.choice(
+        None,
+        "The form of the output, if not by its suffix.",
+        "csv",
+        "tsv",
+        "doccano",
+        "label-studio",
+    )
+    candidates: str | None = o.table("Write all candidates with their probabilities, spans or not.")
+    annotators: str | None = o.table("Write recall and precision of each annotator.")
+    pairs: str | None = o.table("Write the F1 of each pair of annotators.")
+    threshold: float | None = o.number(None, "The least probability of a span.", "P")
+    json: bool = o.json_flag()
 
 
 @o.command
 @o.votes_argument(help=FILES)
-@o.opt(
-    "-o",
-    "--output",
-    help="Write the consensus spans; with the suffix .jsonl as doccano reads them.",
-)
-@o.opt("--format", type=click.Choice(FORMATS), help="The form of the output, if not by its suffix.")
-@o.opt("--candidates", help="Write all candidates with their probabilities, spans or not.")
-@o.opt("--annotators", help="Write recall and precision of each annotator.")
-@o.opt("--pairs", help="Write the F1 of each pair of annotators.")
-@o.opt("--threshold", type=float, metavar="P", help="The least probability of a span.")
-@o.json_option
+@o.declared(Spans, "own")
 @o.declared(FitOptions, "fit", only=("method",))
-def spans(
-    files: tuple[str, ...],
-    output: str | None,
-    format: str | None,
-    candidates: str | None,
-    annotators: str | None,
-    pairs: str | None,
-    threshold: float | None,
-    json: bool,
-    fit: FitOptions,
-) -> None:
+def spans(files: tuple[str, ...], own: Spans, fit: FitOptions) -> None:
     """Find the consensus of marked texts, and how far annotators agree on them.
 
     Marks that overlap are one candidate, on which everybody votes who read the document. Where
@@ -53,18 +55,18 @@ def spans(
     """
     from finegold.spans import aggregate, agreement, read, write
 
-    out.check_files([candidates, annotators, pairs], [output], files)
+    out.check_outputs(files, own)
     marks = read(files)
     result, agreed = aggregate(marks, o.chosen_method(fit)), agreement(marks)
-    found, people = result.spans(threshold), result.annotators(threshold)
+    found, people = result.spans(own.threshold), result.annotators(own.threshold)
     tables: dict[str | None, Any] = {
-        candidates: lambda: result.candidates,
-        annotators: lambda: people,
-        pairs: lambda: agreed.pairs,
+        own.candidates: lambda: result.candidates,
+        own.annotators: lambda: people,
+        own.pairs: lambda: agreed.pairs,
     }
     out.write_tables(tables)
-    if output is not None:
-        write(result, output, format, threshold)
+    if own.output is not None:
+        write(result, own.output, own.format, own.threshold)
     figures = {
         "documents": marks.readings["document"].n_unique(),
         "annotators": marks.readings["annotator"].n_unique(),
@@ -77,14 +79,14 @@ def spans(
         "alpha": agreed.alpha,
         "left_out": marks.left_out,
     }
-    if json:
+    if own.json:
         more = {"by_class": agreed.classes.to_dicts(), "by_annotator": people.to_dicts()}
         out.print_json(figures | more | {"consensus": found.to_dicts()})
         return
     say(f"{marks!r} -> {count(found.height, 'span')} by {result.method}")
     if marks.left_out:
         say("left out: " + ", ".join(f"{what} ({n:,})" for what, n in marks.left_out.items()))
-    if output is None:
+    if own.output is None:
         click.echo(found.write_csv(), nl=False)
         return
     rows = [
