@@ -101,7 +101,7 @@ class Result(ResultData, Generic[Frame]):
     """
 
     @classmethod
-    def of(cls, data: ResultData) -> Result:
+    def of(cls, data: ResultData) -> Result[Any]:
         """Return the same data as a public result.
 
         Args:
@@ -111,8 +111,7 @@ class Result(ResultData, Generic[Frame]):
             With the same arrays.
         """
         if isinstance(data, Result):
-            same: Any = data
-            return same
+            return data
         return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
 
     def confusion(self, annotator: Any) -> Floats:

@@ -1774,7 +1774,7 @@ def find_judge_logs(
 ) -> dict[str, JudgeLog] | None:
     """Read what commands take for votes as a log of judges, by criterion; None if it is not one."""
     sources = sources_of(votes) if is_files(votes) else []
-    if not sources and not isinstance(votes, Table) and not hasattr(votes, "columns"):
+    if not sources and not isinstance(votes, Table) and not hasattr(type(votes), "columns"):
         return None
     opened = None if sources else votes if isinstance(votes, Table) else open_table(votes)
     columns = {str(name) for name in opened.columns} if opened else set()
