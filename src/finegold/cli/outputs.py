@@ -253,6 +253,7 @@ def write_tables(tables: Mapping[str | None, Callable[[], Any]]) -> None:
 
 # best and worst annotators in the summary
 ANNOTATORS_SHOWN = 3
+TO_KNOW = "to know how many labels are right, check 50 tasks (finegold sample)"
 
 
 def summary_of(result: ResultData) -> dict[str, Any]:
@@ -286,14 +287,15 @@ def summary_of(result: ResultData) -> dict[str, Any]:
         "no_vote": {} if votes is None else votes.hygiene.no_vote,
     }
     from finegold.insight.expected import expected_accuracy
-    from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
+    from finegold.insight.majority import n_flips, tie_warnings, what_was_voted
 
     if result.label_sets is not None:
         sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
         summary["options"] = summary.pop("classes")
         summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
     else:
-        summary["tied_votes"] = n_tied_votes(result)
+        voted = what_was_voted(result.annotations)
+        summary |= {"tied_votes": voted.tied, "voted": voted._asdict()}
     summary |= {
         "differs_from_majority": n_flips(result),
         "expected_accuracy": expected_accuracy(result),
@@ -303,7 +305,7 @@ def summary_of(result: ResultData) -> dict[str, Any]:
 
 def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     """Print the summary on standard error."""
-    from finegold.insight.expected import in_words
+    from finegold.insight.majority import Voted, voted_in_words
     from finegold.votes.encoding import to_list
 
     of_sets = result.label_sets is not None
@@ -337,8 +339,8 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
             f"{summary['labels_per_task']:.2f} labels per task,"
             f" {count(summary['without_labels'], 'task')} with none"
         )
-    if summary["expected_accuracy"]:
-        say(in_words(summary["expected_accuracy"]))
+    if sum(summary.get("voted", {}).values()):
+        say(f"{voted_in_words(Voted(**summary['voted']))}; {TO_KNOW}")
     for warning in summary["warnings"]:
         warn(warning)
     for note in result.notes:

@@ -177,7 +177,8 @@ def trust(
     """Show how far labels can be trusted: labels against the majority, spammers, correlated
     annotators, calibration.
     """
-    from finegold.insight.expected import caution, in_words
+    from finegold.insight.expected import caution
+    from finegold.insight.majority import voted_in_words, what_was_voted
 
     if own.calibration is not None and truths.truth is None:
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
@@ -238,8 +239,9 @@ def trust(
         out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
     for warning in checked.warnings:
         warn(warning)
-    if checked.expected is not None:
-        say(in_words(checked.expected))
+    if result.label_sets is None:
+        voted = what_was_voted(result.annotations)
+        say(f"{voted_in_words(voted)}; {out.TO_KNOW}")
     if words := caution(result):
         warn(words)
 

@@ -43,19 +43,6 @@ def expected_accuracy(result: ResultData) -> float | None:
     return float(total(0, len(unknown)) / len(unknown))
 
 
-def in_words(expected: float) -> str:
-    """Return a sentence with the expected share of right labels, and how to measure it."""
-    share = (
-        f"{100 * expected:.0f} of 100"
-        if expected < 0.985
-        else f"{min(1000 * expected, 999):.0f} of 1,000"
-    )
-    return (
-        f"About {share} labels are right by the method's own confidences; to know, check 50 tasks"
-        " (finegold sample)."
-    )
-
-
 def caution(result: ResultData) -> str:
     """Return a warning if the result has few tasks; empty for results of methods other than the
     default.

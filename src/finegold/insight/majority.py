@@ -206,32 +206,34 @@ class Voted(NamedTuple):
     single: int
 
 
-def what_was_voted(votes: Annotations, tasks: Flags) -> Voted:
-    """Return what the votes on these tasks say, without any method."""
-    first = votes.task_ptr[:-1].astype(np.int64)
-    size, n_classes = np.diff(votes.cell_ptr), np.diff(votes.task_ptr)
-    is_most = size == np.repeat(np.maximum.reduceat(size, first), n_classes)
-    n_most = np.add.reduceat(is_most, first, dtype=np.int64)
-    n_votes = np.add.reduceat(size, first)
-    one_class, tied = n_classes == 1, n_most > 1
-    kinds = (
-        one_class & (n_votes > 1),
-        ~one_class & ~tied,
-        tied,
-        n_votes == 1,
-    )
-    return Voted(*(int((kind & tasks).sum()) for kind in kinds))
-
-
-def n_tied_votes(result: ResultData) -> int:
-    """Return the number of tasks on which several classes share the most votes."""
-    votes, n_tied = votes_of(result), 0
+def what_was_voted(votes: Annotations, tasks: Flags | None = None) -> Voted:
+    """Return what the votes on these tasks, or on all, say without any method."""
+    counts = np.zeros(4, np.int64)
     for start in range(0, votes.n_tasks, TASKS_PER_RUN):
-        ptr = votes.task_ptr[start : start + TASKS_PER_RUN + 1].astype(np.int64)
+        run = slice(start, start + TASKS_PER_RUN)
+        ptr = votes.task_ptr[start : run.stop + 1].astype(np.int64)
         size, first = np.diff(votes.cell_ptr[ptr[0] : ptr[-1] + 1]), ptr[:-1] - ptr[0]
-        is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(ptr))
-        n_tied += int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
-    return n_tied
+        n_classes = np.diff(ptr)
+        is_most = size == np.repeat(np.maximum.reduceat(size, first), n_classes)
+        is_tied = np.add.reduceat(is_most, first, dtype=np.int64) > 1
+        is_single, is_one_class = np.add.reduceat(size, first) == 1, n_classes == 1
+        counted = True if tasks is None else tasks[run]
+        kinds = (is_one_class & ~is_single, ~is_one_class & ~is_tied, is_tied, is_single)
+        counts += [int((kind & counted).sum()) for kind in kinds]
+    return Voted(*counts.tolist())
+
+
+def voted_in_words(voted: Voted) -> str:
+    """Return a sentence: on how many tasks votes agree, and how to know what is right."""
+    parts = [
+        (voted.unanimous, "all votes agree"),
+        (voted.majority, "most votes are for one class"),
+        (voted.tied, "the votes are tied"),
+        (voted.single, "there is one vote"),
+    ]
+    said = [f"on {n:,} {words}" for n, words in parts if n]
+    first, _, rest = "; ".join(said).removeprefix("on ").partition(" ")
+    return f"On {first} of {sum(voted):,} tasks {rest}"
 
 
 def tie_warnings(result: ResultData, n_tied: int | None = None) -> list[str]:
@@ -239,7 +241,7 @@ def tie_warnings(result: ResultData, n_tied: int | None = None) -> list[str]:
     # the labels of one set have equally many votes
     if result.annotations.multi:
         return []
-    tied = n_tied_votes(result) if n_tied is None else n_tied
+    tied = what_was_voted(votes_of(result)).tied if n_tied is None else n_tied
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [

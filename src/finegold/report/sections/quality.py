@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from finegold.insight.expected import caution
-from finegold.insight.majority import Voted, what_was_voted
+from finegold.insight.majority import Voted, voted_in_words, what_was_voted
 from finegold.report.sections.common import as_sentence, percent
 from finegold.report.sections.subject import Measurement, Subject
 from finegold.report.sections.tasks import doubts
@@ -138,15 +138,7 @@ def _headline(
         )
     if not sum(voted):
         return "Every label was given as a gold truth", []
-    parts = [
-        (voted.unanimous, "all votes agree"),
-        (voted.majority, "most votes are for one class"),
-        (voted.tied, "the votes are tied"),
-        (voted.single, "there is one vote"),
-    ]
-    said = [f"on {n:,} {words}" for n, words in parts if n]
-    first, _, rest = "; ".join(said).removeprefix("on ").partition(" ")
-    return f"On {first} of {sum(voted):,} tasks {rest}", [
+    return voted_in_words(voted), [
         "Votes alone do not show how many labels are right. Check 50 tasks drawn at random to know"
         " (finegold sample)."
     ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from finegold.insight import overview as insight
-from finegold.insight.expected import caution, expected_accuracy, in_words
+from finegold.insight.expected import caution, expected_accuracy
 from finegold.report.views.common import Floats, as_sentence, finite, percent, plain
 from finegold.results import metrics
 from finegold.results.data import ResultData
@@ -95,7 +95,7 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
     headline = (
         "Every label was given as a gold truth"
         if share is None
-        else in_words(share).removesuffix(".")
+        else f"About {percent(share)} of the labels are right by the method's own confidences"
     )
     words = []
     if judged is not None:
