@@ -1,4 +1,4 @@
-"""Makes the documentation's pictures of pages, from real pages in a real browser: python tools/make_screenshots.py
+"""Makes the documentation's pictures of pages, from real pages in a real browser: python -m tools.make_screenshots
 
 Needs the dependency group "dev", and Chromium (on Debian: apt-get install chromium).
 """
@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import finegold
 from finegold.errors import FinegoldWarning
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.votes.sample import write_with_texts
+from tests.support.judge_log import simulate_log
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
@@ -64,7 +66,7 @@ def pictures_of_the_report(browser: Browser, path: Path) -> None:
         page.wait_for_timeout(500)
         page.screenshot(path=IMAGES / "report-dark.png")
         page.emulate_media(color_scheme="light")
-        page.locator("#task-table button.more").first.click()
+        page.locator("#task-table summary").first.click()
         picture(page, "#tasks", "report-tasks.png")
         picture(page, "#annotators", "report-annotators.png")
     with opened(browser, report(path, "ptbcc"), 1200, 900, "dark") as page:
@@ -135,11 +137,12 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
 
 def pictures_of_judges(browser: Browser, folder: Path) -> None:
     """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
-    command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
-    subprocess.run([sys.executable, "-m", "finegold", *command], check=True)
-    finegold.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(
-        folder / "report.html"
-    )
+    folder.mkdir()
+    drawn = simulate_log(6, 4, 400, seed=2)
+    pl.DataFrame(drawn.columns).write_csv(folder / "log.csv")
+    truths = zip(drawn.truth["item"], drawn.truth["truth"], strict=True)
+    known = dict(list(truths)[:60])
+    finegold.judges.assess(folder / "log.csv", gold=known).report(folder / "report.html")
     with opened(browser, folder / "report.html", 1200, 900) as page:
         page.add_style_tag(
             content="nav { position: static !important; }"
@@ -203,13 +206,10 @@ def picture(page: Page, selector: str, name: str) -> None:
 def opened(
     browser: Browser, path: Path, width: int, height: int, scheme: str = "light"
 ) -> Iterator[Page]:
-    """The page with all of its charts drawn."""
+    """The page of a file."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     page.goto(path.as_uri())
-    page.wait_for_function(
-        "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))"
-    )
     yield page
     context.close()
 
