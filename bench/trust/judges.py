@@ -2,6 +2,7 @@
 
 python -m bench.trust.judges --logs ../shared/logs    figures beside those of pandas, order by truths, coverage, labels
 python -m bench.trust.judges --real ../shared/real    the same order, coverage and labels on panels of LLMs
+python -m bench.trust.judges --logs ../shared/logs --rates    what would pass, and whether judges may replace people
 python -m bench.trust.judges --ranking                strengths of systems, over 200 draws
 python -m bench.trust.judges --speed                  1,000,000 verdicts of 20 judges
 """
@@ -26,8 +27,10 @@ import polars as pl
 from scipy.stats import spearmanr
 
 import finegold
+from finegold.insight.judges import people
 from finegold.insight.judges.answers import MIN_GOLD, Share, merge
 from finegold.insight.judges.ranking import Games, fit_strengths
+from finegold.insight.judges.rates import rate_of
 from finegold.insight.judges.scores import FIGURES, best_first, score_judges
 from finegold.io.judge_logs import OF_CALLS, only_judges
 from finegold.judges import JudgeLog, JudgeReport
@@ -40,14 +43,17 @@ MOST_ITEMS = 1000  # for coverage and labels, drawn at random
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("ranking", "speed"):
+    for name in ("ranking", "speed", "rates"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--logs", type=Path)
     parser.add_argument("--real", type=Path)
     parser.add_argument("--draws", type=int, default=200)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    if chosen.logs:
+    if chosen.logs and chosen.rates:
+        rates(chosen.logs, chosen.draws)
+        replace_people(chosen.logs)
+    elif chosen.logs:
         logs(chosen.logs, chosen.draws)
     if chosen.real:
         real(chosen.real, chosen.draws)
@@ -242,6 +248,14 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
                     getattr(one, figure),
                     getattr(truth[one.judge], figure).value,
                 )
+        classes = {
+            judge: {each.label: each for each in own} for judge, own in rest.classes().items()
+        }
+        for judge, own in few.classes().items():
+            for each in own:
+                other = classes.get(judge, {}).get(each.label)
+                for figure in ("sensitivity", "specificity", "precision") if other else ():
+                    hold(figure, getattr(each, figure), getattr(other, figure).value)
         taught = few._members
         others = rest._members._replace(
             weight=taught.weight, group=taught.group, excess=taught.excess
@@ -258,6 +272,49 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
             hold("compare", few.compare(*best).difference, rest.compare(*best).difference.value)
     shown = ", ".join(f"{figure} {np.mean(hits):.1%}" for figure, hits in inside.items())
     print(f"  95 % intervals from {N_KNOWN} items that hold the figure of all others: {shown}")
+
+
+def rates(folder: Path, n_draws: int) -> None:
+    """Print how often intervals of the rate that people would give hold it, and their width beside the checks alone."""
+    for name in ("llmbar", "judgebench", "pandalm", "llmjudge"):
+        log = finegold.judges.read(folder / name)
+        log = only(log, known_items(log))
+        for what in [None] if log.is_ordered else [str(log.class_names[0])]:
+            verdicts, truth, _, (low, high) = finegold.judges.assess(log)._passes(what)
+            for n in (50, 100, 200):
+                rng, rows = np.random.default_rng(n), []
+                for _ in range(n_draws):
+                    drawn = rng.choice(len(truth), n, replace=False)
+                    known = np.full(len(truth), np.nan)
+                    known[drawn] = truth[drawn]
+                    found = rate_of("", verdicts, known, low, high)
+                    rows.append(
+                        [
+                            found.rate.low <= truth.mean() <= found.rate.high,
+                            found.rate.high - found.rate.low,
+                            found.checks_alone.low <= truth.mean() <= found.checks_alone.high,
+                            found.checks_alone.high - found.checks_alone.low,
+                            abs(found.rate.value - truth.mean()),
+                        ]
+                    )
+                held, width, alone, wide, off = np.mean(rows, axis=0)
+                print(
+                    f"{name:10s} {n:4d} checks: corrected {held:.1%} wide {width:.3f}, checks alone {alone:.1%}"
+                    f" wide {wide:.3f}, off by {off:.3f}; verdicts alone off by {abs(np.nanmean(verdicts) - truth.mean()):.3f}",
+                    flush=True,
+                )
+
+
+def replace_people(folder: Path) -> None:
+    """Print the alternative annotator test of PandaLM's judges against its three people."""
+    report = finegold.judges.assess(finegold.judges.read(folder / "pandalm"))
+    print(f"people agree with the majority of the others in {people.ceiling(report.log).value:.3f}")
+    for epsilon in (0.1, 0.15, 0.2):
+        for one in report.may_replace(epsilon):
+            print(
+                f"epsilon {epsilon}: {one.judge} wins over {one.winning_rate:.2f} of {one.n_people} people,"
+                f" advantage {one.advantage:.3f}"
+            )
 
 
 def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:

@@ -577,8 +577,8 @@ def _add_verdict(frame: pl.DataFrame, columns: Sequence[str], roles: Roles, name
             several = sizes.filter(pl.col(by_judge[0]) > 1)
             is_same = several.height > 0 and bool((several["finegold n"] == 1).all())
         (judged if is_same else kept).append(each)
-    if kept:
-        roles["verdict"] = kept[:1]
+    if kept or (found and found[0][1] == 0):
+        roles["verdict"] = [kept[0] if kept else found[0][0]]
     elif judged:
         what = "the truths" if bare_name(judged[0]) == "label" else "what was judged"
         problem = f'found no column of verdicts; "{judged[0]}" seems to hold {what}'
@@ -601,7 +601,7 @@ def _holds_verdicts(column: pl.Series, tier: int) -> bool:
     if n_marked > MOSTLY * len(distinct):
         return True
     classes = {fold(said) for text in distinct if isinstance(said := class_of(text), str)}
-    n_read = sum(isinstance(class_of(text), str) or len(text) < 40 for text in texts)
+    n_read = sum(class_of(text) != Meaning.UNREADABLE for text in texts)
     few = len(classes) <= max(MOST_CLASSES, len(texts) // ROWS_PER_VALUE)
     return (tier < 1 or few) and n_read > MOSTLY * len(texts)
 
@@ -954,6 +954,7 @@ def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str
         where = f"{name}, {criterion}" if criterion else name
         make = _pairwise_log if is_pairwise else _pointwise_log
         log = replace(make(part, where, reading), criterion=criterion)
+        about = _about(log, part, roles, frame)
         log = _with_people(log, part, reading, roles, frame)
         if is_pairwise:
             _refuse_unknown_order(log, part, where, own)
@@ -962,7 +963,7 @@ def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str
             log,
             notes=[*log.notes, *dict.fromkeys(own)],
             reading=_interpretation(log, part, roles, frame),
-            about=_about(log, part, roles, frame),
+            about=about,
         )
         logs[criterion] = log
     return logs

@@ -382,7 +382,7 @@ def _whole(source: Source) -> Any:
 
 def _read_by_judge(source: Source) -> pl.DataFrame | None:
     """Return the calls of a file with one object of objects: judge -> item -> verdict."""
-    if source.layout != "object" or not source.record:
+    if source.layout not in ("object", "lines") or not source.record:
         return None
     if not all(isinstance(value, dict) and value for value in source.record.values()):
         return None
