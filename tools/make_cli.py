@@ -18,8 +18,9 @@ HEAD = """# Commands
 | exit code | |
 |---|---|
 | 0 | success |
-| 1 | a gate of `finegold judges` failed, or an error that nobody foresaw |
+| 1 | an error that nobody foresaw |
 | 2 | the input, the options or an output are wrong |
+| 3 | a gate of `finegold judges` failed |
 | 130 | Ctrl-C |
 
 To complete commands, options, methods and charts in a shell, add `eval "$(_FINEGOLD_COMPLETE=bash_source finegold)"` to

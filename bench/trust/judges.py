@@ -298,9 +298,10 @@ def rates(folder: Path, n_draws: int) -> None:
                         ]
                     )
                 held, width, alone, wide, off = np.mean(rows, axis=0)
+                raw = abs(np.nanmean(verdicts) - truth.mean())
                 print(
                     f"{name:10s} {n:4d} checks: corrected {held:.1%} wide {width:.3f}, checks alone {alone:.1%}"
-                    f" wide {wide:.3f}, off by {off:.3f}; verdicts alone off by {abs(np.nanmean(verdicts) - truth.mean()):.3f}",
+                    f" wide {wide:.3f}, off by {off:.3f}; verdicts alone off by {raw:.3f}",
                     flush=True,
                 )
 

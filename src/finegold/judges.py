@@ -561,7 +561,8 @@ class JudgeReport:
         if log.is_ordered and (passes is None or bound):
             verdicts[place], truth[known] = answers.score, log.scores[log.gold[known]]
             if bound is None:
-                return verdicts, truth, used, (float(log.scores[0]), float(log.scores[-1]))
+                ends = log.scores[log.gold[known]] if known.any() else log.scores
+                return verdicts, truth, used, (float(ends.min()), float(ends.max()))
             limit = float(bound[2])
             above = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
             compare = above[bound[1]]

@@ -12,7 +12,13 @@ from finegold.system.memory import did_you_mean
 
 # By heading of the help: the commands, and the module of each.
 PANELS = {
-    "Start here": {"demo": "show", "aggregate": "aggregate", "report": "show", "studio": "show"},
+    "Start here": {
+        "demo": "show",
+        "look": "look",
+        "aggregate": "aggregate",
+        "report": "show",
+        "studio": "show",
+    },
     "How accurate labels are": {
         "sample": "trust",
         "certify": "trust",

@@ -1630,11 +1630,12 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
                 if not is_missing(said)
             ]
             return "the gold", pl.DataFrame(known, ["item", "judge", "gold"], orient="row")
+    source = gold.name if isinstance(gold, Source) else gold if isinstance(gold, str) else ""
     if isinstance(gold, str | PathLike | Source):
         of_people = majority_of_people(sources_of(gold)[0])
         gold = gold if of_people is None else of_people
     records = load_records(gold, [])
-    name, frame = records.name, records.frame
+    name, frame = source or records.name, records.frame
     taken: set[str] = set()
     if log.criterion and (found := candidates(frame.columns, CRITERION)):
         frame = frame.filter(pl.col(found[0]).str.to_lowercase() == log.criterion.casefold())
