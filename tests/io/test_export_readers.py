@@ -1,5 +1,7 @@
 """The registry of export readers: which modules are loaded, and readers of other packages."""
 
+import io
+import json
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ import pytest
 import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io import exports
+from finegold.io.exports import base
 from tests.support.readers_votes import CSV, votes_of, write
 
 READER = """
@@ -89,3 +92,29 @@ def test_a_plain_table_loads_no_reader_and_looks_for_no_packages(tmp_path):
         "assert not loaded and not e._outside.cache_info().currsize, loaded"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+DAMAGED = [b"[1, 2", b'[1, "a', b"[1 2]", b"[1,, 2]", b'{"a" 1}', b"[1] x", b"\xff", b"tru"]
+
+
+def test_json_is_the_same_however_large_the_parts_are_that_are_read_at_once(monkeypatch):
+    values = [
+        12,
+        -3.5e10,
+        "\u00e9\U0001f642, \\",
+        True,
+        None,
+        {"a": [1, {"b": []}], "": 12345},
+        [],
+        "x" * 30,
+    ]
+    for size in range(1, 60):
+        monkeypatch.setattr(base, "CHUNK", size)
+        listed = io.BytesIO(
+            b"\xef\xbb\xbf " + json.dumps(values, ensure_ascii=size % 2 == 0).encode()
+        )
+        lines = io.BytesIO("\n\n".join(map(json.dumps, values)).encode())
+        assert list(base.json_records(listed)) == list(base.json_records(lines)) == values
+        for text in DAMAGED:
+            with pytest.raises(base.DamagedExport, match=r"cut short|not valid JSON"):
+                list(base.json_records(io.BytesIO(text)))

@@ -296,8 +296,8 @@ class Json:
                 if not is_cut or not self._read_on():
                     raise _damage(is_cut, error) from None
             else:
-                # a number at the end may go on
-                if end < len(self._text) or not self._read_on():
+                # a number near the end may go on: 3, 3.5, 3.5e-10
+                if end + NEAR < len(self._text) or not self._read_on():
                     self._at = end
                     return value
 
@@ -328,13 +328,15 @@ class Json:
         self._at += 1
 
     def _read_on(self) -> bool:
-        """Read as much again as there is that cannot be parsed yet."""
+        """Read as much again as there is that cannot be parsed yet, if there is more."""
         rest = self._text[self._at :]
         data = self._file.read(max(CHUNK, len(rest)))
         try:
-            self._text, self._at = rest + self._decoder.decode(data, final=not data), 0
+            more = self._decoder.decode(data, final=not data)
         except UnicodeError as error:
             raise _damage(False, error) from None
+        if data:
+            self._text, self._at = rest + more, 0
         return bool(data)
 
 
