@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from finegold.cli.app import every_command
 from finegold.kernels.compiling import COMPILING
 from finegold.votes.sample import VOTES
 from tests.support.animals import ANIMALS
@@ -38,6 +39,7 @@ MARKS = (
     "d1,bob,14,18,ORG\nd2,ann,3,7,LOC\nd2,bob,3,7,LOC\nd2,eve,12,15,LOC\n"
 )  # of three people in two texts
 CHECKER = doctest.OutputChecker()
+OF_BENCHES = {"--choice", "--draws"}  # options of programs below bench/
 NEW = (
     "task,annotator,label\n1001,person_1,first\n1001,person_2,first\n1001,gpt-3.5-turbo,second\n"
     "1002,person_1,second\n1002,pandalm-7b,tie\n"
@@ -219,6 +221,32 @@ def test_files_that_pages_name_exist():
         for name in re.findall(r"`([\w/]+(?:\.py|/))`", row[2])
     ]
     assert [name for name in beginnings if not (package / name[0] / name[1]).exists()] == []
+
+
+def test_commands_and_options_that_pages_name_exist():
+    """`finegold COMMAND --option`, in words, blocks and tables; and `--option` alone, of any command or bench."""
+    options = {
+        name: {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
+        for name, command in every_command().items()
+    }
+    known = set().union(*options.values(), {"--version", "--traceback", "--help"})
+    lost = []
+    for page in PAGES:
+        text = page.read_text("utf-8").replace("\\\n", " ")
+        for name, rest in re.findall(
+            r"(?:^    |^\$ |`)finegold ([a-z][\w-]*)([^`\n]*)", text, re.M
+        ):
+            if name not in options:
+                lost.append(f"{page.name}: finegold {name}")
+            flags = re.findall(r"(?<=\s)--[a-z][\w-]*", rest)
+            lost += [
+                f"{page.name}: {name} {flag}"
+                for flag in flags
+                if flag not in options.get(name, known)
+            ]
+        alone = re.findall(r"`(--[a-z][\w-]*)[^`]*`", text)
+        lost += [f"{page.name}: {flag}" for flag in alone if flag not in known | OF_BENCHES]
+    assert lost == []
 
 
 def test_the_readme_is_short():
