@@ -131,9 +131,7 @@ def test_the_studio_lists_and_fits_it(one_coin, tmp_path):
     (tmp_path / "votes.csv").write_bytes(VOTES.read_bytes())
     with studio_in_thread(tmp_path) as studio:
         assert "onecoin" in [one["name"] for one in studio.good("GET", "/api/methods")]
-        project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-        studio.good("PUT", f"/api/projects/{project}/votes", json={})
-        studio.settled(project)
+        project = studio.open("votes.csv")
         assert studio.fit(project, "onecoin", smoothing=2)["job"]["state"] == "done"
 
 

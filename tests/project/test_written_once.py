@@ -25,7 +25,7 @@ def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
     path = write(tmp_path / f"votes{suffix.upper()}", CSV)
     studio = Files(tmp_path, None)
     try:
-        assert [file.name for file in studio.list()] == [path.name]
+        assert [file.name for file in studio.listed()] == [path.name]
         assert studio.resolve(path.name) == path
     finally:
         studio.close()

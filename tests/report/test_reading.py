@@ -9,8 +9,13 @@ import pytest
 import finegold
 from finegold.report.sections import Subject
 from finegold.report.sections.reading import Reading, reading
-from tests.studio.test_reading import DIRTY
 from tests.support.cli_helpers import write
+
+DIRTY = "task,worker,label\n" + "".join(
+    f"t{i},{worker},{label}\n"
+    for i in range(6)
+    for worker, label in (("ann", "cat"), ("bob", "Cat"), ("eve", "NA" if i < 2 else "dog"))
+)
 
 
 def read(result: finegold.Result) -> Reading:

@@ -1,258 +1,270 @@
-"""Judging through the HTTP interface: undo, skipped tasks, tasks sent back, notes, reviewers, content that is kept."""
+"""Judging: the queue, what people say, undo, blind reviewers, several at once; nothing is ever deleted."""
 
-import json
-from contextlib import contextmanager
+import threading
 
-from finegold.studio.gold import set_truth
-from finegold.studio.services import Holds
+import pytest
 
-PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
-
-
-def queue(studio, project, who=""):
-    return studio.at(project, "GET", "/next", headers={"x-finegold-reviewer": who})
+from tests.studio.worlds import CLASSES, truths, votes
+from tests.support.studio_helpers import refused, studio_in_thread
 
 
-def first(studio, project, who=""):
-    return queue(studio, project, who)["tasks"][0]["name"]
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
+        yield client
 
 
-def act(studio, project, what, task, who="", **more):
-    return studio.at(
-        project,
-        "POST",
-        f"/{what}",
-        json={"task": task, **more},
-        headers={"x-finegold-reviewer": who},
+@pytest.fixture
+def project(studio):
+    return studio.open("votes.csv", votes(truths(60)).encode())
+
+
+def names(queue):
+    return [task["name"] for task in queue["tasks"]]
+
+
+def test_the_queue_begins_with_the_least_certain_and_hides_votes_until_a_task_is_judged(
+    studio, project
+):
+    queue = studio.next(project, most=100)
+    rows = studio.at(project, "GET", "/tasks?sort=confidence&most=60")["rows"]
+    assert queue["left"] == 60
+    assert set(names(queue)[:10]) <= {row["name"] for row in rows[:25]}
+    task = queue["tasks"][0]
+    assert task["content"][0]["text"] == f"What somebody wrote as post {task['name']}"
+    assert (task["votes"], task["label"]) == ([], "")
+    studio.judge(project, task["name"], "hateful")
+    seen = studio.at(project, "GET", f"/tasks/{task['at']}")
+    assert len(seen["votes"]) == 4
+    assert (seen["truth"], seen["judged_by"]) == ("hateful", "")
+    studio.at(project, "PATCH", json={"blind": False})
+    assert studio.next(project)["tasks"][0]["votes"]
+
+
+def test_what_was_judged_is_learned_by_the_next_fit_and_counted(studio, project):
+    for _ in range(3):
+        studio.judge(project, studio.next(project)["tasks"][0]["name"], "hateful")
+    queue = studio.next(project)
+    assert (queue["judged"], queue["to_learn"], queue["left"]) == (3, 3, 57)
+    assert studio.at(project, "GET")["n_new_truths"] == 3
+    studio.fit(project)
+    assert studio.next(project)["to_learn"] == studio.at(project, "GET")["n_new_truths"] == 0
+    labels = studio.labels(project)
+    assert all(labels[task] == "hateful" for task in studio.truths(project))
+
+
+def test_every_action_is_undone_by_its_author_and_stays_in_the_log(studio, project):
+    first, second = names(studio.next(project, "ann", most=2))
+    studio.judge(project, first, "hateful", who="ann")
+    studio.judge(project, second, None, who="ann", kind="skip")
+    other = studio.next(project, "ann")["tasks"][0]["name"]
+    studio.judge(project, other, None, who="ann", kind="send_back")
+    queue = studio.next(project, "ann")
+    assert (queue["skipped"], queue["sent_back"]) == (1, 1)
+    assert [action["kind"] for action in queue["actions"]] == ["send_back", "skip", "truth"]
+    headers = {"x-finegold-reviewer": "bob"}
+    refused(
+        studio.post(f"/api/projects/{project}/undo", json={}, headers=headers),
+        409,
+        "There is nothing to undo",
+    )
+    headers = {"x-finegold-reviewer": "ann"}
+    for task in (other, second, first):
+        done = studio.post(f"/api/projects/{project}/undo", json={}, headers=headers).json()
+        assert done["action"]["task"] == task
+    queue = studio.next(project, "ann")
+    assert (queue["skipped"], queue["sent_back"], queue["judged"], queue["actions"]) == (
+        0,
+        0,
+        0,
+        [],
+    )
+    rows = studio.services.store.rows("SELECT undone FROM judgement WHERE project = ?", project)
+    assert [row["undone"] for row in rows] == [1, 1, 1]
+
+
+def test_a_truth_that_changed_meanwhile_is_not_overwritten_and_not_undone(studio, project):
+    task = studio.next(project)["tasks"][0]["name"]
+    mine = studio.judge(project, task, "hateful", who="ann", before=None).json()["action"]
+    answer = studio.judge(project, task, "offensive", who="bob", before=None)
+    assert refused(answer, 409, "This task was judged by somebody else")["current"] == "hateful"
+    assert studio.judge(project, task, "offensive", who="bob", before="hateful").status_code == 200
+    headers = {"x-finegold-reviewer": "ann"}
+    answer = studio.post(f"/api/projects/{project}/undo", json={"action": mine}, headers=headers)
+    refused(answer, 409, "The truth has changed")
+    assert studio.truths(project) == {task: "offensive"}
+    studio.judge(project, task, None, who="bob")
+    assert studio.truths(project) == {}
+
+
+def test_skipped_tasks_come_last_and_tasks_sent_back_wait_for_more_votes(studio, project):
+    first = studio.next(project)["tasks"][0]["name"]
+    studio.judge(project, first, None, kind="skip")
+    queue = studio.next(project, most=100)
+    assert names(queue)[-1] == first
+    second = names(queue)[0]
+    studio.judge(project, second, None, kind="send_back")
+    assert second not in names(studio.next(project, most=100))
+    exported = studio.get(f"/api/projects/{project}/export/sent_back.csv").text
+    assert exported.splitlines()[1].startswith(f"{second},")
+    rows = f"task,annotator,label\n{second},zoe,hateful\n{second},yan,offensive\n"
+    studio.add(project, "more.csv", rows.encode())
+    assert second in names(studio.next(project, most=100))
+
+
+def test_two_reviewers_at_once_get_different_tasks_and_no_judgement_is_lost(studio, project):
+    done, lock = {}, threading.Lock()
+
+    def work(who):
+        for _ in range(15):
+            task = studio.next(project, who)["tasks"][0]["name"]
+            assert studio.judge(project, task, "hateful", who=who).status_code == 200
+            with lock:
+                assert task not in done, f"{task} was judged by {done.get(task)} and {who}"
+                done[task] = who
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in ("ann", "bob", "cyd")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == 45
+    rows = studio.at(project, "GET", "/reviewers")
+    assert {row["reviewer"]: row["judged"] for row in rows} == {"ann": 15, "bob": 15, "cyd": 15}
+    found = studio.at(project, "GET", "/judgements")
+    assert {row["task"]: row["reviewer"] for row in found} == done
+
+
+def test_several_tasks_are_judged_sent_back_and_commented_at_once(studio, project):
+    tasks = [3, 7, 11]
+    studio.judge(project, tasks, "offensive")
+    assert studio.truths(project) == dict.fromkeys(tasks, "offensive")
+    studio.judge(project, [20, 21], None, kind="send_back")
+    studio.judge(project, [20], None, kind="note", text="The picture is missing.", who="ann")
+    studio.judge(project, [20], None, kind="note", text="It came back.", who="bob")
+
+    def listed(state):
+        rows = studio.at(project, "GET", f"/tasks?state={state}&sort=task&most=500")["rows"]
+        return [row["name"] for row in rows]
+
+    assert listed("judged") == tasks
+    assert listed("sent back") == [20, 21]
+    assert listed("commented") == [20]
+    row = studio.at(project, "GET", "/tasks?state=commented")["rows"][0]
+    assert row["comment"] == "It came back."
+    comments = studio.at(project, "GET", f"/tasks/{row['at']}")["comments"]
+    assert [(one["reviewer"], one["text"]) for one in comments] == [
+        ("ann", "The picture is missing."),
+        ("bob", "It came back."),
+    ]
+    refused(studio.judge(project, 20, None, kind="note", text=" "), 422, "The comment is blank")
+    refused(studio.judge(project, 999, "hateful"), 404, "There is no such task")
+    refused(studio.judge(project, 1, "nothing"), 422, "There is no such class", "hateful")
+
+
+def test_filters_take_several_values_and_mean_any_of_them(studio, project):
+    every = studio.at(project, "GET", "/tasks?most=500")["rows"]
+    assert len(every) == 60
+    for query, fits in {
+        "label=0&label=2": lambda row: row["label"] in (CLASSES[0], CLASSES[2]),
+        "mark=tied&mark=unanimous": lambda row: {"tied", "unanimous"} & {*row["marks"]},
+        "confidence_from=0.4&confidence_to=0.6": lambda row: 0.4 <= row["confidence"] <= 0.6,
+        "search=post 1": lambda row: "post 1" in row["text"],
+    }.items():
+        found = {
+            row["name"] for row in studio.at(project, "GET", f"/tasks?most=500&{query}")["rows"]
+        }
+        assert found == {row["name"] for row in every if fits(row)}, query
+    first = studio.at(project, "GET", "/tasks?sort=task&most=20&first=20")
+    assert (first["total"], [row["name"] for row in first["rows"]]) == (60, list(range(21, 41)))
+
+
+def test_an_annotator_is_shown_with_what_their_votes_say(studio, project):
+    rows = studio.at(project, "GET", "/annotators?sort=n_votes&descending=true")["rows"]
+    assert sum(row["n_votes"] for row in rows) == 240
+    labels = studio.labels(project)
+    exported = studio.get(f"/api/projects/{project}/export/votes.csv").text.splitlines()[1:]
+    who = rows[0]
+    own = [row.split(",") for row in exported if row.split(",")[1] == who["annotator"]]
+    wrong = [row for row in own if labels[int(row[0])] != row[2]]
+    seen = studio.at(project, "GET", f"/annotators/{who['at']}")
+    assert (seen["row"]["n_votes"], seen["n_mistakes"]) == (len(own), len(wrong))
+    page = studio.at(project, "GET", f"/annotators/{who['at']}/votes?mistakes=true&most=500")
+    assert {row["task"] for row in page["rows"]} == {row[0] for row in wrong}
+    assert studio.at(project, "GET", "/annotators?search=zzz")["rows"] == []
+    studio.judge(project, list(range(1, 31)), "hateful")
+    studio.fit(project)
+    row = studio.at(project, "GET", "/annotators?sort=n_votes&descending=true")["rows"][0]
+    right = [vote for vote in own if int(vote[0]) <= 30 and vote[2] == "hateful"]
+    assert (row["n_known"], row["right"]) == (sum(int(v[0]) <= 30 for v in own), len(right))
+    # few truths have no interval, and many have one
+    assert row["low"] is not None
+
+
+def test_the_history_tells_fits_measurements_and_what_people_did(studio, project):
+    studio.judge(project, [1, 2, 3], "hateful", who="ann")
+    sample = studio.at(project, "POST", "/samples", json={"n": 5})["id"]
+    studio.check(project, sample, lambda task: "hateful", "bob")
+    studio.fit(project)
+    events = studio.at(project, "GET", "/history")
+    said = [f"{event['who']} {event['words']}".strip() for event in events]
+    assert "ann judged 3 tasks" in said
+    assert "bob checked 5 tasks" in said
+    assert any(words.startswith("A random sample of 5 tasks was drawn") for words in said)
+    assert any("of its labels are right" in words for words in said)
+    assert [event["at"] for event in events] == sorted(
+        (event["at"] for event in events), reverse=True
     )
 
 
-def undo(studio, project, who=""):
-    return studio.at(project, "POST", "/undo", json={}, headers={"x-finegold-reviewer": who})[
-        "action"
-    ]
+def test_the_sheet_has_one_row_per_task_and_says_who_decided_what(studio, project):
+    studio.judge(project, 3, "hateful", who="ann")
+    studio.judge(project, 4, None, kind="send_back", who="bob")
+    studio.judge(project, 5, None, kind="note", text="=HYPERLINK(evil)")
+    text = studio.get(f"/api/projects/{project}/export/sheet.csv?votes=true").text
+    head, *rows = [line.split(",") for line in text.splitlines()]
+    assert len(rows) == 60
+    at = {name: place for place, name in enumerate(head)}
+    by_task = {row[0]: row for row in rows}
+    for task, decision, who in (
+        ("3", "judged", "ann"),
+        ("4", "sent back", "bob"),
+        ("6", "from the votes", ""),
+    ):
+        assert (by_task[task][at["decision"]], by_task[task][at["reviewer"]]) == (decision, who)
+    assert by_task["3"][at["label"]] == "hateful"
+    # cells that a spreadsheet would run are escaped
+    assert by_task["5"][at["comment"]] == "'=HYPERLINK(evil)"
+    assert [name for name in head if name.startswith("vote of ")]
 
 
-def test_undo_takes_back_a_skip_and_then_the_judgements_before_and_gives_them_back_to_their_reviewers(
+def test_a_project_changes_under_its_version_and_is_deleted_with_all_that_belongs_to_it(
     studio, project
 ):
-    one = first(studio, project)
-    act(studio, project, "gold", one, label="cat")
-    act(studio, project, "gold", one, label="dog")
-    two = first(studio, project)
-    act(studio, project, "skip", two)
-    assert first(studio, project) not in (one, two)
-    undone = undo(studio, project)
-    assert (undone["kind"], undone["task"]) == ("skip", two)
-    assert studio.gold(project) == {one: "dog"}
-    assert first(studio, project) == two
-    assert undo(studio, project)["task"] == one
-    assert studio.gold(project) == {one: "cat"}
-    undo(studio, project)
-    assert studio.gold(project) == {}
-    assert studio.post(f"/api/projects/{project}/undo", json={}).status_code == 409
-    act(studio, project, "gold", 1, "ann", label="cat")
-    act(studio, project, "gold", 1, "bob", label="dog")
-    undo(studio, project, "bob")
-    found = studio.at(project, "GET", "/gold")
-    assert [(one["label"], one["reviewer"]) for one in found] == [("cat", "ann")]
+    state = studio.at(project, "GET")
+    changed = studio.at(project, "PATCH", json={"name": "Posts", "version": state["version"]})
+    assert changed["name"] == "Posts"
+    answer = studio.patch(
+        f"/api/projects/{project}", json={"name": "x", "version": state["version"]}
+    )
+    refused(answer, 409, "The project has changed")
+    studio.judge(project, 1, "hateful")
+    studio.at(project, "POST", "/samples", json={"n": 5})
+    studio.good("DELETE", f"/api/projects/{project}")
+    refused(studio.get(f"/api/projects/{project}"), 404, "There is no such project")
+    store = studio.services.store
+    for table in ("source", "fit", "judgement", "sample"):
+        assert store.rows(f"SELECT 1 FROM {table} WHERE project = ?", project) == []
 
 
-def test_skipped_tasks_are_remembered_and_come_last(studio, project):
-    task = first(studio, project, "ann")
-    act(studio, project, "skip", task, "ann")
-    found = queue(studio, project, "ann")
-    assert (found["skipped"], task in [one["name"] for one in found["tasks"]]) == (1, False)
-    assert first(studio, project, "bob") == task  # a skip is the reviewer's own
-    for name in range(300):
-        if name != task:
-            act(studio, project, "gold", name, label="cat")
-    assert [
-        one["name"] for one in queue(studio, project, "ann")["tasks"]
-    ] == []  # bob has it on his screen
-    act(studio, project, "gold", task, "bob", label="cat")
-    undo(studio, project, "bob")
-    studio.services.holds.hold(project, "bob", None)
-    assert [one["name"] for one in queue(studio, project, "ann")["tasks"]] == [task]
-
-
-def test_nobody_is_handed_a_task_that_was_judged_while_the_next_one_was_chosen(
-    studio, project, monkeypatch
-):
-    """As with ten reviewers at once: the first judges a task and holds another while the second waits."""
-    one, two = (task["name"] for task in queue(studio, project, "ann")["tasks"][:2])
-    choosing = studio.services.holds.choosing
-
-    @contextmanager
-    def wait_for_turn():
-        set_truth(studio.services.store, project, one, "cat", reviewer="ann")
-        studio.services.holds.hold(project, "ann", two)
-        with choosing:
-            yield
-
-    monkeypatch.setattr(studio.services.holds, "choosing", wait_for_turn())
-    assert first(studio, project, "bob") not in (one, two)
-
-
-def test_a_task_that_was_sent_back_returns_when_it_has_more_votes(studio, project):
-    task = first(studio, project)
-    act(studio, project, "send_back", task)
-    found = queue(studio, project)
-    assert (found["sent_back"], found["tasks"][0]["name"] == task) == (1, False)
-    text = studio.get(f"/api/projects/{project}/export/sent_back.csv").text
-    assert [line.split(",")[0] for line in text.splitlines()] == ["task", str(task)]
-    studio.post_votes(project, (task, "new0", "cat"), (task, "new1", "dog"))
-    studio.fit(project, "mv")
-    assert task in [one["name"] for one in studio.at(project, "GET", "/next?most=100")["tasks"]]
-    undo(studio, project)
-    assert queue(studio, project)["sent_back"] == 0
-
-
-def test_two_reviewers_get_different_tasks_and_judge_under_their_names(studio, project):
-    ann, bob = first(studio, project, "ann"), first(studio, project, "bob")
-    assert ann != bob
-    assert first(studio, project, "ann") == ann
-    act(studio, project, "gold", ann, "ann", label="cat")
-    act(studio, project, "gold", bob, "J%C3%BCrgen", label="dog")
-    who = {one["task"]: one["reviewer"] for one in studio.at(project, "GET", "/gold")}
-    assert who == {ann: "ann", bob: "Jürgen"}
-    assert undo(studio, project, "ann")["task"] == ann  # bob's action was later, but is his
-    assert studio.gold(project) == {bob: "dog"}
-    text = studio.get(f"/api/projects/{project}/export/judgements.csv").text
-    head, row = [line.split(",") for line in text.splitlines()]
-    assert head == ["task", "truth", "label_then", "reviewer", "at", "note"]
-    assert (row[:2], row[3]) == ([str(bob), "dog"], "Jürgen")
-    text = studio.get(f"/api/projects/{project}/export/judgements.jsonl").text
-    assert json.loads(text.splitlines()[0])["reviewer"] == "Jürgen"
-
-
-def test_a_task_is_held_for_ten_minutes(monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    holds = Holds()
-    holds.hold(1, "ann", "task")
-    for seconds, held in ((0, ["task"]), (599, ["task"]), (600, [])):
-        now[0] = 1000.0 + seconds
-        assert holds.by_others(1, "bob") == held
-    now[0] = 1000.0
-    assert holds.by_others(1, "ann") == holds.by_others(2, "bob") == []
-
-
-def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):
-    task = queue(studio, project, "ann")["tasks"][0]
-    rows = studio.at(project, "GET", "/tasks", params={"sort": "task", "most": 4})["rows"]
-    for row in rows[:3]:
-        act(studio, project, "gold", row["at"], "ann", label=row["label"])
-    other = next(name for name in ("cat", "dog") if name != rows[3]["label"])
-    act(studio, project, "gold", rows[3]["at"], "ann", label=other)
-    assert studio.at(project, "GET", "/reviewers") == [
-        {"reviewer": "ann", "judged": 4, "compared": 4, "agreed": 3}
-    ]
-    studio.fit(project, "ds")  # the labels are the truths now, and prove nothing
-    act(studio, project, "gold", rows[3]["at"], "ann", label=rows[3]["label"])
-    assert studio.at(project, "GET", "/reviewers")[0]["agreed"] == 4
-    headers = {"x-finegold-reviewer": "ann"}
-    studio.at(project, "PUT", "/note", json={"task": 0, "text": "a cat?"}, headers=headers)
-    assert studio.at(project, "GET", "/tasks/0")["note"] == "a cat?"
-    assert studio.at(project, "GET", "/gold")[0]["note"] == "a cat?"
-    studio.at(project, "PUT", "/note", json={"task": 0, "text": " "})
-    assert studio.at(project, "GET", "/tasks/0")["note"] == ""
-    assert task["note"] == ""
-
-
-def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, project):
-    def to_learn(project):
-        return queue(studio, project)["to_learn"]
-
-    body = b"task,worker,label,gold\n1,ann,cat,cat\n1,bob,dog,cat\n2,ann,dog,\n2,bob,dog,\n"
-    known = studio.upload("votes.csv", body)  # whose truths are nothing to learn
-    assert studio.read(known, gold="gold")["job"]["state"] == "done"
-    act(studio, project, "gold", 1, label="cat")
-    assert to_learn(project) == 1
-    for each in (project, known):
-        studio.fit(each, "ds")
-        assert to_learn(each) == 0
-        act(studio, each, "gold", 1, label="dog")  # as many truths as before, but another one
-        assert to_learn(each) == 1
-        undo(studio, each)
-        assert to_learn(each) == 0
-
-
-def test_the_next_task_needs_one_result_in_memory(studio, project):
-    studio.fit(project, "ds")
-    workspace = studio.services.workspace
-    workspace._loaded.clear()
-    act(studio, project, "gold", 1, label="cat")
-    assert queue(studio, project)["to_learn"] == 1
-    assert len(workspace._loaded) == 1
-
-
-TABLE = (
-    "task,worker,label,text,picture,page\n7,x,cat,It purrs,images/7.png,http://a.example/7\n"
-    "8,y,dog,it barks,../secret.png,https://a.example/8.jpg?size=2\n9,y,dog,woof,.hidden/9.png,note.txt\n"
+@pytest.mark.parametrize(
+    "path", ["quality", "classes", "annotators", "agreement", "reading", "record"]
 )
-
-
-def content(studio, project, at):
-    found = studio.at(project, "GET", f"/tasks/{at}/content")
-    return [(one["name"], one["kind"], one["href"], one["is_remote"]) for one in found]
-
-
-def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_folder(studio):
-    for place in ("images/7.png", ".hidden/9.png", "../secret.png"):
-        path = studio.folder / place
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(PIXEL)
-    (studio.folder / "page.csv").write_text(TABLE)
-    project = studio.create("page.csv")
-    studio.read(project, **studio.at(project, "GET", "/preview")["guess"])
-    (studio.folder / "page.csv").rename(studio.folder / "moved.csv")
-    picture = f"/api/projects/{project}/tasks/0/media/1"
-    assert content(studio, project, 0) == [
-        ("text", "text", None, False),
-        ("picture", "image", picture, False),
-        ("page", "link", "http://a.example/7", True),
-    ]
-    assert content(studio, project, 1)[1:] == [
-        ("picture", "text", None, False),
-        ("page", "image", "https://a.example/8.jpg?size=2", True),
-    ]
-    assert [one[1] for one in content(studio, project, 2)] == ["text", "text", "text"]
-    assert studio.get(picture).content == PIXEL
-    assert studio.get(picture).headers["content-type"] == "image/png"
-    (studio.folder / "link.png").symlink_to(studio.folder / "../secret.png")
-    outside = ("../secret.png", ".hidden/9.png", str(studio.folder / "../secret.png"), "link.png")
-    for path in (*outside, "moved.csv", "images"):
-        studio.at(project, "PATCH", json={"template": f"{path}\nmarkdown: images/7.png"})
-        for place in (0, 1, 2):
-            answer = studio.get(f"/api/projects/{project}/tasks/0/media/{place}")
-            assert answer.status_code == 404, path
-    studio.at(project, "PATCH", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
-    shown = studio.at(project, "GET", "/tasks/0/content")
-    assert [one["text"] for one in shown] == [
-        "Is it a cat?",
-        "images/7http://a.example/7",
-        "It purrs",
-    ]
-
-
-def test_other_servers_are_asked_for_images_only_after_consent(studio, project):
-    assert studio.at(project, "GET")["remote"] is False
-    for consents, images in ((None, "'self'"), (True, "*"), (False, "'self'")):
-        studio.at(project, "PATCH", json={"remote": consents})
-        policy = studio.get("/").headers["content-security-policy"]
-        assert f"img-src {images} data:;" in policy
-        assert "script-src 'self'" in policy
-
-
-def test_tasks_to_judge_blindly_come_without_votes_and_labels(studio, project):
-    studio.fit(project, "ds")
-    assert studio.at(project, "GET")["blind"] is True  # as new projects are
-    (hidden, *_), n_open = queue(studio, project)["tasks"], queue(studio, project)["left"]
-    assert {name for name, value in hidden["row"].items() if value} <= {"code", "task", "n_votes"}
-    assert (hidden["probabilities"], hidden["predictions"]) == ([], [])
-    assert studio.at(project, "PATCH", json={"blind": False})["blind"] is False
-    assert studio.at(project, "PATCH", json={"name": "new"})["blind"] is False  # the switch is kept
-    shown = queue(studio, project)
-    assert (shown["tasks"][0]["name"], shown["left"]) == (hidden["name"], n_open)
-    assert len(shown["tasks"][0]["row"]["votes"]) == 5
+def test_sections_are_those_of_the_report_without_scripts_and_styles(studio, project, path):
+    text = studio.get(f"/api/projects/{project}/sections/{path}").text
+    assert text.lstrip().startswith("<section")
+    assert "<script" not in text
+    assert "style=" not in text
+    refused(
+        studio.get(f"/api/projects/{project}/sections/nothing"), 404, "There is no such section"
+    )

@@ -1,18 +1,19 @@
-"""What a studio finds when it starts: damaged files, what killed ones left behind, and files that killed it."""
+"""What a studio finds when it starts: everything that was confirmed, damaged files, and files that ended it."""
 
 import shutil
 import sqlite3
+import threading
 
+import httpx
 import pytest
 
 import finegold
-from finegold.studio.files import LOCK
-from tests.support.studio_helpers import Process, copy_sample, refused, running, studio_in_thread
+from tests.support.studio_helpers import copy_sample, refused, running, studio_in_thread, wait_until
 
 
 def project_file(folder):
     with studio_in_thread(folder) as studio:
-        studio.fit(studio.read_sample(folder))
+        studio.read_sample(folder)
     return folder / "test.studio"
 
 
@@ -26,11 +27,9 @@ def execute(path, sql):
 def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path, is_cut):
     path = project_file(tmp_path)
     content = path.read_bytes()
-    damaged = (
-        content[: 4096 * 10]
-        if is_cut
-        else content[: 4096 * 3] + b"\xa5" * (4096 * 6) + content[4096 * 9 :]
-    )
+    damaged = content[: 4096 * 10]
+    if not is_cut:
+        damaged = content[: 4096 * 3] + b"\xa5" * (4096 * 6) + content[4096 * 9 :]
     path.write_bytes(damaged)
     with (
         pytest.raises(finegold.InputError, match=r"test\.studio is damaged.*; restore it"),
@@ -40,14 +39,12 @@ def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path, i
     assert path.read_bytes() == damaged
 
 
-def test_a_result_whose_bytes_changed_is_called_damaged_and_so_is_damage_while_the_studio_runs(
+def test_a_result_whose_bytes_changed_is_refused_and_so_is_damage_while_the_studio_runs(
     tmp_path, monkeypatch
 ):
-    execute(project_file(tmp_path), "UPDATE piece SET bytes = zeroblob(length(bytes))")
+    execute(project_file(tmp_path), "UPDATE blob SET bytes = zeroblob(length(bytes))")
     with studio_in_thread(tmp_path) as studio:
-        answer = refused(
-            studio.get("/api/projects/1/tasks"), 422, detail="test.studio is damaged; restore it"
-        )
+        answer = refused(studio.get("/api/projects/1/tasks"), 422)
         assert "--" not in answer["detail"]
         assert studio.at(1, "GET")["id"] == 1
 
@@ -58,9 +55,7 @@ def test_a_result_whose_bytes_changed_is_called_damaged_and_so_is_damage_while_t
         refused(studio.get("/api/projects/1"), 507, "The project file is damaged")
 
 
-def test_a_project_file_that_is_none_of_another_version_or_open_elsewhere_is_refused_and_an_empty_one_begun(
-    tmp_path,
-):
+def test_a_project_file_that_is_none_of_another_version_or_open_elsewhere_is_refused(tmp_path):
     def is_refused(words):
         with pytest.raises(finegold.InputError, match=words), studio_in_thread(tmp_path):
             pass
@@ -73,147 +68,89 @@ def test_a_project_file_that_is_none_of_another_version_or_open_elsewhere_is_ref
     with studio_in_thread(tmp_path) as studio:
         assert studio.good("GET", "/api/projects") == []
         is_refused("open in another studio")
-    execute(path, "PRAGMA user_version = 99")
-    is_refused("file format 99; this version reads 3")
+    execute(path, "PRAGMA user_version = 3")
+    is_refused("file format 3; this version reads 4")
 
 
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """A folder for temporary files of its own."""
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
-    monkeypatch.setenv("TMPDIR", str(place))
-    return place
-
-
-def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_path, temporary):
-    (temporary / "finegold-studio-of-somebody").mkdir()
-    killed, alive, target = (tmp_path / name for name in ("killed", "alive", "target"))
-    for folder in (killed, alive, target):
-        folder.mkdir()
-    (target / LOCK).touch()
-    (temporary / "finegold-studio-link").symlink_to(target)
-    others = set(temporary.iterdir())
-    studio = Process(killed)
-    left = set(temporary.iterdir())
-    studio.kill()
-    assert len(left) == 3
-    assert left == set(temporary.iterdir())
-    with running(alive):
-        mine = set(temporary.iterdir()) - left
-        with studio_in_thread(tmp_path) as other:
-            assert set(temporary.iterdir()) == {*others, *mine, other.services.files.scratch}
-    assert set(temporary.iterdir()) == others
-    assert (target / LOCK).exists()
-
-
-def as_if_killed(studio, folder):
-    """The project file and the data as they are on the disk now, in another folder."""
-    folder.mkdir()
-    for path in studio.folder.iterdir():
-        if path.is_file():
-            shutil.copy(path, folder)
-
-
-@pytest.fixture
-def crashed(tmp_path):
-    """A folder whose studio was killed while it read votes.csv of project 1; project 2 was at rest."""
+def test_a_project_whose_loading_ended_the_studio_is_loaded_only_if_somebody_asks_for_it(tmp_path):
+    killed = tmp_path / "killed"
     with studio_in_thread(tmp_path) as studio:
-        copy_sample(tmp_path)
-        for _ in range(2):
-            studio.create("votes.csv")
-        studio.good("GET", "/api/projects/2/preview")
-        with studio.services.files.of(studio.services.store.project(1)):
-            as_if_killed(studio, tmp_path / "killed")
-    return tmp_path / "killed"
-
-
-@pytest.mark.parametrize("reads", [True, False])
-def test_a_file_that_the_studio_did_not_survive_is_read_again_only_if_somebody_asks_for_it(
-    crashed, monkeypatch, reads
-):
-    read = []
-    with studio_in_thread(crashed) as studio:
-        with monkeypatch.context() as patch:
-            patch.setattr("finegold.studio.votes.preview", lambda path: read.append(path))
-            state = studio.at(1, "GET")
-            assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (
-                True,
-                "read",
-                "failed",
-            )
-            assert "ended while it read this file" in state["job"]["message"]
-            refused(
-                studio.get("/api/projects/1/preview"),
-                409,
-                "The studio ended while it read this file",
-            )
-            assert not read
-            other = studio.at(2, "GET")
-            assert (other["crashed"], other["job"]) == (False, None)
-        if reads:
-            studio.good("PUT", "/api/projects/1/votes", json={})
-            assert studio.settled(1)["job"]["state"] == "done"
-        else:
-            assert studio.good("GET", "/api/projects/1/preview?again=true")["rows"]
-        assert studio.at(1, "GET")["crashed"] is False
-        assert studio.good("GET", "/api/projects/1/preview")["rows"]
-
-
-@pytest.fixture
-def killed_by_a_result(tmp_path):
-    """A folder whose studio was killed while it warmed up with the result of project 1."""
-    project_file(tmp_path)
-    with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
-        killed = tmp_path / "killed"
-        patch.setattr("finegold.studio.workspace.doubts", lambda _: as_if_killed(studio, killed))
-        studio.services.load_newest()
-    return killed
-
-
-def test_a_result_that_the_studio_did_not_survive_is_opened_only_if_somebody_asks_for_it(
-    killed_by_a_result,
-):
+        studio.read_sample(tmp_path)
+        studio.create("at rest")
+        with studio.services.loaded.loading(1):
+            killed.mkdir()
+            for path in tmp_path.glob("test.studio*"):
+                shutil.copy(path, killed)
     for asks in (False, True):
-        with studio_in_thread(killed_by_a_result) as studio:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(
-                    "finegold.studio.workspace.load", lambda path: pytest.fail("it was opened")
-                )
-                studio.services.load_newest()
-                answer = studio.get("/api/projects/1/tasks")
-                refused(
-                    answer, 409, "The studio ended while it opened this result", "may be damaged"
-                )
-                assert studio.at(1, "GET")["damaged"] is True
+        with studio_in_thread(killed) as studio:
+            studio.services.load_newest()
+            assert studio.at(1, "GET")["crashed"] is True
+            assert studio.at(2, "GET")["crashed"] is False
+            answer = studio.get("/api/projects/1/tasks")
+            refused(answer, 409, "The studio ended while it loaded this project", "may be damaged")
             if asks:
-                studio.good("POST", f"/api/projects/1/fits/{answer.json()['fit']}/open")
-                assert studio.good("GET", "/api/projects/1/tasks")["total"]
-                assert studio.at(1, "GET")["damaged"] is False
-    with studio_in_thread(killed_by_a_result) as studio:
-        studio.services.load_newest()
-        assert studio.at(1, "GET")["damaged"] is False
-
-
-def test_a_file_that_is_wrong_does_not_count_as_a_crash_and_is_named_by_its_name(tmp_path):
-    (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
-    with studio_in_thread(tmp_path) as studio:
-        job = studio.read(studio.create("bad.csv"))["job"]
-        assert job["state"] == "failed"
-        assert job["message"].startswith("bad.csv, row 2 (line 3)")
-        assert str(tmp_path) not in job["message"]
-    with studio_in_thread(tmp_path) as studio:
+                studio.at(1, "POST", "/open")
+                assert studio.at(1, "GET", "/tasks")["total"]
+    with studio_in_thread(killed) as studio:
         assert studio.at(1, "GET")["crashed"] is False
 
 
 def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
-    copy_sample(tmp_path)
     with studio_in_thread(tmp_path) as studio:
-        studio.good("POST", "/api/projects", json={"file": "votes.csv"})
-        reading = studio.services.files.of(studio.services.store.project(1))
-        reading.__enter__()
-    with pytest.raises(finegold.InputError):
-        reading.__exit__(finegold.InputError, finegold.InputError("cancelled"), None)
+        studio.read_sample(tmp_path)
+        loading = studio.services.loaded.loading(1)
+        loading.__enter__()
     with studio_in_thread(tmp_path) as studio:
         assert studio.at(1, "GET")["crashed"] is False
+
+
+def test_copies_of_files_go_when_a_studio_ends_or_the_next_one_starts(tmp_path):
+    with studio_in_thread(tmp_path) as studio:
+        studio.read_sample(tmp_path)
+        folder = studio.services.files.scratch
+        assert folder.stat().st_mode & 0o077 == 0
+        assert "test.studio" in folder.name
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "left by a killed one").touch()
+    with studio_in_thread(tmp_path):
+        assert list(folder.iterdir()) == []
+
+
+def test_a_kill_during_a_fit_loses_nothing_that_was_confirmed(tmp_path):
+    copy_sample(tmp_path)
+    confirmed, lock = {}, threading.Lock()
+
+    def judge(client, who):
+        """Until nobody answers any more."""
+        for task in range(who, 300, 2):
+            try:
+                if client.judge(1, task, "cat", who=str(who)).status_code == 200:
+                    with lock:
+                        confirmed[task] = "cat"
+            except httpx.TransportError:
+                return
+
+    with running(tmp_path, "votes.csv") as studio, studio.client() as client:
+        assert httpx.get(studio.link).headers["location"] == "/#/p/1"
+        source = client.at(1, "GET", "/sources")[0]
+        assert source["state"] == "draft"
+        client.take(1, source["id"])
+        endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
+        client.at(1, "POST", "/fits", json=endless)
+        wait_until(lambda: client.at(1, "GET")["job"]["steps"])
+        threads = [threading.Thread(target=judge, args=(client, who)) for who in (0, 1)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: len(confirmed) > 30)
+        studio.kill()
+        for thread in threads:
+            thread.join()
+    assert len(confirmed) < 300, "the kill came too late to show anything"
+    with running(tmp_path, "votes.csv") as studio, studio.client() as client:
+        assert [fit["state"] for fit in client.at(1, "GET", "/fits")] == ["done", "interrupted"]
+        kept = client.truths(1)
+        assert confirmed.items() <= kept.items()
+        # two may have been kept and not yet confirmed
+        assert len(kept) <= len(confirmed) + 2
+        assert client.fit(1)["fit"]["facts"]["truths"] == len(kept)

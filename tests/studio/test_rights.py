@@ -19,25 +19,20 @@ ROUTES = sorted(
 INSIDE = "/api/projects/{project:id}"
 # What reviewers may do, also where tasks are judged blindly.
 JUDGING = {
-    *(("POST", f"{INSIDE}/{name}") for name in ("gold", "skip", "send_back", "undo")),
-    *(("POST", f"{INSIDE}/audit/{name}") for name in ("answers", "undo")),
-    ("PUT", f"{INSIDE}/note"),
-    *(("GET", f"{INSIDE}{name}") for name in ("", "/events", "/next", "/audit/next", "/reviewers")),
-    *(("GET", f"{INSIDE}/tasks/{{at:at}}{name}") for name in ("", "/content", "/media/{place:at}")),
+    *(("POST", f"{INSIDE}/{name}") for name in ("judgements", "undo")),
+    *(("GET", f"{INSIDE}{name}") for name in ("", "/events", "/next", "/reviewers")),
+    *(("GET", f"{INSIDE}/tasks/{{at:at}}{name}") for name in ("", "/media/{place:at}")),
 }
-ANYWHERE = {("GET", "/api/me"), ("GET", "/api/projects"), ("GET", "/api/charts.js")}
+ANYWHERE = {("GET", "/api/me"), ("GET", "/api/projects")}
 # What they may read besides where they see the votes.
 SEEING = {
     *(
         ("GET", f"{INSIDE}/{name}")
-        for name in ("tasks", "annotators", "gold", "compare", "plan", "judges", "judges/charts")
+        for name in ("tasks", "annotators", "judgements", "compare", "plan", "history", "summary")
     ),
-    *(("GET", f"{INSIDE}/{name}") for name in ("items", "predictions", "audit", "export/{name}")),
+    *(("GET", f"{INSIDE}/{name}") for name in ("sources", "samples", "export/{name}")),
     *(("GET", f"{INSIDE}/annotators/{{at:at}}{name}") for name in ("", "/votes")),
-    *(
-        ("GET", f"{INSIDE}/results{name}")
-        for name in ("", "/annotators", "/classes", "/prototypes", "/trust", "/record")
-    ),
+    ("GET", f"{INSIDE}/sections/{{name}}"),
     ("GET", f"{INSIDE}/fits/{{fit:id}}"),
 }
 ODD = (
@@ -58,7 +53,7 @@ def people(tmp_path_factory):
         blind, open_one, third = (studio.read_sample(studio.folder) for _ in range(3))
         studio.at(open_one, "PATCH", json={"blind": False})
         for project in (blind, open_one):
-            studio.at(project, "POST", "/audit", json={"n": 10})
+            studio.at(project, "POST", "/samples", json={"n": 10})
         tokens = {"owner": TOKEN, "nobody": "nobody"}
         for name, project in {
             "blind": blind,
@@ -100,9 +95,9 @@ def address_of(path, project, fit, at="0"):
         "{fit:id}": fit,
         "{at:at}": at,
         "{place:at}": "0",
-        "{name}": "labels.csv",
-        "{batch:id}": "7",
-        "{layer:id}": "7",
+        "{name}": "labels.csv" if "export" in path else "quality",
+        "{source:id}": "77",
+        "{sample:id}": "77",
     }.items():
         path = path.replace(name, str(value))
     assert "{" not in path, path
@@ -124,13 +119,9 @@ def test_every_route_of_the_application_declares_a_right_and_one_without_is_not_
         for method, path in ROUTES
     }
     assert listed == plain
-    # besides the API there are the page, its scripts and the schema, which tell nothing of a project
+    # besides the API there are the page, its scripts, styles and the schema, which tell nothing of a project
     others = [route.path for route in served.routes if hasattr(route, "path")]
-    assert sorted(others) == ["", "/api/openapi.json", "/static"] or sorted(others) == [
-        "/",
-        "/api/openapi.json",
-        "/static",
-    ]
+    assert sorted(others) == ["/", "/api/openapi.json", "/report.css", "/static"]
     bare = APIRouter()
     bare.get("/projects/{project:id}/secret")(lambda project: None)
     with pytest.raises(TypeError, match="secret declares no right"):
@@ -174,7 +165,7 @@ def test_an_id_in_another_form_is_of_no_project(people, method, path):
             address = address_of(path, form, 1)
             expected = 401 if name in ("nobody", "revoked") else 404
             assert ask(client, method, address)[0] == expected, (form, name)
-        for other in ("{fit:id}", "{at:at}", "{batch:id}", "{layer:id}"):
+        for other in ("{fit:id}", "{at:at}", "{source:id}", "{sample:id}"):
             if other in path and not (other == "{at:at}" and form == "0"):
                 number = studio.numbers["open"]
                 address = address_of(path.replace(other, form), number, 1)
@@ -186,9 +177,9 @@ def test_a_result_in_memory_is_not_shown_to_people_of_another_project(people):
     studio, clients = people
     own, other = studio.numbers["open"], studio.numbers["blind"]
     foreign = studio.fit_of[other]
-    assert studio.get(f"/api/projects/{other}/results?fit={foreign}").status_code == 200
+    assert studio.get(f"/api/projects/{other}/summary?fit={foreign}").status_code == 200
     for name in ("sees", "owner"):
-        for path in ("results", "tasks", "tasks/0", "tasks/0/content", "next", "export/votes.csv"):
+        for path in ("summary", "tasks", "tasks/0", "annotators", "export/votes.csv"):
             answer = clients[name].get(f"/api/projects/{own}/{path}?fit={foreign}")
             assert answer.status_code == 404, path
 

@@ -20,7 +20,7 @@ DROP = """([name, text]) => {
     const event = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
     document.getElementById("drop").dispatchEvent(event);
 }"""
-expect.set_options(timeout=20_000)  # a busy machine is no failure
+expect.set_options(timeout=10_000)  # a busy machine is no failure
 
 
 @pytest.fixture(scope="module", name="browser")
@@ -38,7 +38,7 @@ def chromium():
 def new_page(browser, width=1280, **more):
     """A page of its own, in which no script may fail."""
     context = browser.new_context(viewport={"width": width, "height": 900}, **more)
-    context.set_default_timeout(120_000)  # a fresh checkout compiles its kernels first
+    context.set_default_timeout(30_000)  # a fresh checkout compiles its kernels first
     page = context.new_page()
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))

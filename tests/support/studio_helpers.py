@@ -87,29 +87,39 @@ class Client(httpx.Client):
     def at(self, project, method, path="", **more):
         return self.good(method, f"/api/projects/{project}{path}", **more)
 
-    def read(self, project, **reading):
-        """The project once its file is read."""
-        self.at(project, "PUT", "/votes", json=reading)
+    def create(self, name="project"):
+        return self.good("POST", "/api/projects", json={"name": name})["id"]
+
+    def draft(self, project, name, body=b"", **query):
+        """A file of the folder, or one that is sent, as a draft."""
+        params = {"name": name, **query}
+        return self.good("POST", f"/api/projects/{project}/sources", params=params, content=body)
+
+    def take(self, project, source, **change):
+        """The project once a source is taken in."""
+        change = {"state": "in", **change}
+        self.good("PATCH", f"/api/projects/{project}/sources/{source}", json=change)
         return self.settled(project)
 
-    def open(self, name, **reading):
-        """A new project of a file in the folder, once it is read."""
+    def add(self, project, name, body=b"", kind=None, **reading):
+        """Take a file in; return its source."""
+        query = {} if kind is None else {"kind": kind}
+        source = self.draft(project, name, body, **query)["id"]
+        state = self.take(project, source, **({"reading": reading} if reading else {}))
+        assert state["job"] is None or state["job"]["state"] == "done", state["job"]
+        return source
+
+    def open(self, name, body=b"", **reading):
+        """A new project of a file in the folder, once it is read and fitted."""
         project = self.create(name)
-        assert self.read(project, **reading)["job"]["state"] == "done"
+        self.add(project, name, body, **reading)
         return project
-
-    def create(self, file):
-        """A new project of a file in the folder."""
-        return self.good("POST", "/api/projects", json={"file": file})["id"]
-
-    def upload(self, name, body):
-        return self.good("POST", f"/api/uploads?name={name}", content=body)["id"]
 
     def read_sample(self, folder):
         copy_sample(folder)
         return self.open("votes.csv")
 
-    def fit(self, project, method="ptbcc", **settings):
+    def fit(self, project, method=None, **settings):
         self.at(project, "POST", "/fits", json={"method": method, "settings": settings})
         return self.settled(project)
 
@@ -119,9 +129,13 @@ class Client(httpx.Client):
 
         def is_over():
             state.update(self.good("GET", f"/api/projects/{project}"))
-            waiting = [fit for fit in state["fits"] if fit["state"] in ("queued", "running")]
-            job = state["job"] or {"state": "done"}  # none since the studio was started
-            return job["state"] not in ("queued", "running") and not waiting
+            # none since the studio was started
+            job = state["job"] or {"state": "done"}
+            return job["state"] not in ("queued", "running") and not [
+                fit
+                for fit in self.at(project, "GET", "/fits")
+                if fit["state"] in ("queued", "running")
+            ]
 
         wait_until(is_over)
         return state
@@ -130,13 +144,42 @@ class Client(httpx.Client):
         named = [dict(zip(("task", "annotator", "label"), vote, strict=True)) for vote in votes]
         return self.at(project, "POST", "/votes", json={"votes": named})
 
-    def gold(self, project):
-        return {one["task"]: one["label"] for one in self.at(project, "GET", "/gold")}
+    def truths(self, project):
+        return {one["task"]: one["label"] for one in self.at(project, "GET", "/judgements")}
 
-    def judge(self, project, task, label, **more):
+    def judge(self, project, task, label, *, who="", **more):
+        """What a reviewer says about a task, or several."""
+        tasks = task if isinstance(task, list) else [task]
         return self.post(
-            f"/api/projects/{project}/gold", json={"task": task, "label": label, **more}
+            f"/api/projects/{project}/judgements",
+            json={"tasks": tasks, "label": label, **more},
+            headers={"x-finegold-reviewer": who},
         )
+
+    def next(self, project, who="", **query):
+        return self.good(
+            "GET",
+            f"/api/projects/{project}/next",
+            params=query,
+            headers={"x-finegold-reviewer": who},
+        )
+
+    def labels(self, project):
+        """The label of every task."""
+        labels, first = {}, 0
+        while rows := self.at(project, "GET", f"/tasks?sort=task&most=500&first={first}")["rows"]:
+            labels |= {row["name"]: row["label"] for row in rows}
+            first += 500
+        return labels
+
+    def check(self, project, sample, answer, who=""):
+        """Check all tasks of a sample that are left for somebody; return how many."""
+        n = 0
+        while tasks := self.next(project, who, sample=sample)["tasks"]:
+            name = tasks[0]["name"]
+            assert self.judge(project, name, answer(name), who=who, sample=sample).status_code < 300
+            n += 1
+        return n
 
 
 class Process:

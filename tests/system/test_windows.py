@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 import socket
 import stat
 import subprocess
@@ -22,7 +21,6 @@ import finegold
 from finegold.cli import Stream
 from finegold.errors import OutputError
 from finegold.report.html import written_date
-from finegold.studio import files as scratch
 from finegold.studio import serve
 from finegold.studio.files import safe_name
 from finegold.system import files
@@ -121,26 +119,6 @@ def test_json_keeps_letters_that_the_encoding_of_a_pipe_lacks(tmp_path: Path) ->
         "猫",
         "ß",
     ]
-
-
-def test_an_open_file_is_neither_renamed_nor_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scratch, "fcntl", None)
-    monkeypatch.setattr(scratch.tempfile, "mkdtemp", lambda prefix: tmp_path / prefix)
-    (tmp_path / scratch.PREFIX).mkdir()
-    monkeypatch.setattr(Path, "rename", denied)
-    folder = scratch.Scratch()
-    assert (folder.path / scratch.LOCK).exists()
-    remove = shutil.rmtree
-
-    def rmtree(path: Path, ignore_errors: bool) -> None:
-        assert folder._lock.closed
-        remove(path)
-
-    monkeypatch.setattr(scratch.shutil, "rmtree", rmtree)
-    folder.close()
-    assert not folder.path.exists()
 
 
 @pytest.mark.usefixtures("windows")

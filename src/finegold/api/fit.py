@@ -44,13 +44,21 @@ Methods = str | Method | type[Method] | Iterable[str | Method | type[Method]]
 log = logging.getLogger("finegold")
 
 
-def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywords: Any) -> Result:
+def fit(
+    method: Method,
+    annotations: Annotations,
+    *,
+    prior: Any = None,
+    calibrate: bool = True,
+    **keywords: Any,
+) -> Result:
     """Fit the method, with an earlier result as the prior of the annotators if `prior` is given.
 
     Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are
     the options. If enough truths are known, the confidences of the default are those that the
     truths support: what confidences are worth is seen in a second fit that does not know the
-    truths.
+    truths. Without `calibrate`, truths teach the method and nothing else: confidences must not be
+    fitted to tasks that were chosen because they are doubtful.
     """
     if annotations.multi:
         if prior is not None:
@@ -68,7 +76,8 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
         fit_votes = partial(fit_with_prior, method, prior=prior)
     result = fit_votes(annotations, **keywords)
     votes = result.annotations
-    if method.name == DEFAULT_METHOD and votes is not None and (votes.gold >= 0).sum() >= MIN_GOLD:
+    is_default = calibrate and method.name == DEFAULT_METHOD
+    if is_default and votes is not None and (votes.gold >= 0).sum() >= MIN_GOLD:
         from finegold.insight.expected import calibration
 
         blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
@@ -145,9 +154,12 @@ def fit_votes(
     reading: ReadOptions = AS_FOUND,
     progress: Progress = SILENT,
     on_step: OnStep | None = None,
+    *,
+    calibrate: bool = True,
 ) -> Result:
     """Read the votes, fit the method of the options, and return the result."""
-    return fit_each(votes, [method_of(options)], options, reading, progress, on_step)[0]
+    more: dict[str, Any] = {"on_step": on_step, "calibrate": calibrate}
+    return fit_each(votes, [method_of(options)], options, reading, progress, **more)[0]
 
 
 def fit_each(
@@ -157,9 +169,12 @@ def fit_each(
     reading: ReadOptions = AS_FOUND,
     progress: Progress = SILENT,
     on_step: OnStep | None = None,
+    *,
+    calibrate: bool = True,
 ) -> list[Result]:
     """Read the votes, fit several methods to them, and return their results."""
-    with fitter(options, methods, reading, progress, on_step) as fit_method:
+    more: dict[str, Any] = {"on_step": on_step, "calibrate": calibrate}
+    with fitter(options, methods, reading, progress, **more) as fit_method:
         found = read_votes(votes, reading, options.gold, progress)
         return [fit_method(method, found) for method in methods]
 
@@ -194,6 +209,8 @@ def fitter(
     reading: ReadOptions = AS_FOUND,
     progress: Progress = SILENT,
     on_step: OnStep | None = None,
+    *,
+    calibrate: bool = True,
 ) -> Iterator[Callable[[Method, Annotations], Result]]:
     """Yield a function that fits any of these methods to votes.
 
@@ -217,7 +234,8 @@ def fitter(
 
                 predictions = read_predictions(options.predictions, votes)
             with progress.fitting(method.name) as line:
-                how = {"engine": engine, "on_step": on_step or line}
+                how: dict[str, Any] = {"engine": engine, "on_step": on_step or line}
+                how["calibrate"] = calibrate
                 result = fit(method, votes, prior=options.prior, **how)
             if predictions is not None:
                 from finegold.fitting.combining import combine

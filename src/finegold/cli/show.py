@@ -180,9 +180,6 @@ class Studio:
         1024, "The largest file that can be uploaded, in MiB.", "MIB", low=1
     )
     browser: bool | None = o.text(None, "Open the studio in the browser.", "", kind="switch")
-    install_shortcut: bool = o.flag(
-        "Create an icon that starts the studio in this folder, and exit."
-    )
 
 
 @o.command
@@ -195,17 +192,11 @@ class Studio:
 def studio(file: str | None, own: Studio) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""
     try:
-        from finegold.studio.serve import install_shortcut as install
         from finegold.studio.serve import plan, serve
     except ModuleNotFoundError as error:
         raise InputError(
             f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'"
         ) from None
-    if own.install_shortcut:
-        folder = Path.cwd() if file is None else Path(file).expanduser().resolve().parent
-        click.echo(install(folder))
-        say(f"double-click it to start the studio in {folder}")
-        return
     token = own.token or os.environ.get("FINEGOLD_STUDIO_TOKEN")
     wanted = plan(
         file,

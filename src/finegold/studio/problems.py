@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,20 +28,52 @@ def words_of(message: object) -> str:
     return sentence(message.problem, getattr(message, "where", ""), actions)
 
 
+class _Ears:
+    """Hears the warnings of each thread. Python's own way of catching them is not for threads: one
+    that ends would restore the filters under the others.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._here = threading.local()
+        self._n_open = 0
+        self._caught = warnings.catch_warnings()
+
+    def open(self, words: list[str]) -> None:
+        self._here.lists = [*getattr(self._here, "lists", []), words]
+        with self._lock:
+            self._n_open += 1
+            if self._n_open == 1:
+                self._caught = warnings.catch_warnings()
+                self._caught.__enter__()
+                warnings.simplefilter("always", FinegoldWarning)
+                warnings.showwarning = self._hear
+
+    def close(self) -> None:
+        self._here.lists = self._here.lists[:-1]
+        with self._lock:
+            self._n_open -= 1
+            if self._n_open == 0:
+                self._caught.__exit__(None, None, None)
+
+    def _hear(self, message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        lists = getattr(self._here, "lists", [])
+        if lists and issubclass(category, FinegoldWarning):
+            lists[-1].append(words_of(message))
+
+
+_EARS = _Ears()
+
+
 @contextmanager
 def warnings_in_words() -> Iterator[list[str]]:
-    """Yield a list that has the warnings of the block at its end, in words for the pages."""
+    """Yield a list that gets the warnings of the block in this thread, in words for the pages."""
     words: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FinegoldWarning)
-        try:
-            yield words
-        finally:
-            words += [
-                words_of(each.message)
-                for each in caught
-                if issubclass(each.category, FinegoldWarning)
-            ]
+    _EARS.open(words)
+    try:
+        yield words
+    finally:
+        _EARS.close()
 
 
 def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:

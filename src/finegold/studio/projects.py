@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -12,40 +10,20 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from finegold.studio.content import PredictionsFile, check_template, predictions
-from finegold.studio.files import CRASHED, FILE_BODY, MAX_LISTED, Listed, safe_name
-from finegold.studio.gold import count_truths
+from finegold.studio.files import Listed
+from finegold.studio.items import check_template
 from finegold.studio.problems import Problem
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS, visitor_of
 from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
-from finegold.studio.services import (
-    FileName,
-    JobState,
-    ProjectId,
-    Received,
-    Services,
-    ServicesDep,
-    StoreDep,
-)
+from finegold.studio.services import JobState, ProjectId, Services, ServicesDep, StoreDep
 from finegold.studio.store import Store, now
 from finegold.votes.sample import write_with_texts
 
 router = APIRouter(tags=["projects"])
 
-SEEN_BLINDLY = (
-    "n_tasks",
-    "n_votes",
-    "n_annotators",
-    "n_classes",
-    "gold",
-    "judged",
-)  # facts of a fit
-KINDS = {
-    "judge": "judged",
-    "skip": "skipped",
-    "send_back": "sent_back",
-    "check": "checked",
-}  # actions and their counts
+# facts of a fit
+SEEN_BLINDLY = ("n_tasks", "n_votes", "n_annotators", "n_classes", "is_sets", "truths")
+SAMPLE = "sample.csv"
 
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -55,7 +33,8 @@ class Fit(BaseModel):
     method: str
     settings: dict[str, Any]
     state: str = Field(
-        description="queued, running, done, failed, cancelled, interrupted or replaced (by a newer fit)"
+        description="queued, running, done, failed, cancelled, interrupted, or replaced (by a"
+        " newer fit)"
     )
     started: str
     message: str
@@ -67,35 +46,29 @@ class Project(BaseModel):
     name: str
     created: str
     version: int
-    file: str | None
-    reading: dict[str, Any] | None
-    options: list[str] | None = Field(
-        description="The labels that votes are sets of; a task asks about one of them."
-    )
-    base: int | None
     shown: int | None
-    fits: list[Fit]
+    fit: Fit | None = Field(description="The fit that is shown.")
+    excluded: list[str] = Field(description="Annotators whose votes do not count.")
     blind: bool = Field(description="Whether votes and labels are hidden until a task is judged.")
     template: str = Field(description="How a task is shown; blank: all its columns.")
+    guidelines: str = Field(description="What people were told, in Markdown.")
     remote: bool = Field(description="Whether images and sounds are loaded from other servers.")
-    n_gold: int
-    predictions: list[PredictionsFile] = Field(
-        description="Of models; every fit combines them with the votes."
-    )
-    n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
+    n_truths: int
+    n_new_truths: int = Field(description="Number of these that came after the shown fit.")
+    n_sources: int
+    is_stale: bool = Field(description="Whether sources changed since the shown fit.")
+    is_judge_log: bool
     crashed: bool = Field(
-        description="Whether reading the file crashed the studio; it is read again only on request."
+        description="Whether loading it ended the studio; it is loaded again only on request."
     )
-    failure: str | None = Field(description="Why the file could not be read the last time.")
-    damaged: bool = Field(
-        description="Whether opening the result crashed the studio; it is opened only on request."
-    )
+    samples: list[int] = Field(description="The samples of which tasks are left to check.")
     job: JobState | None
 
 
 class Me(BaseModel):
     reviewer: str = Field(description="The name that belongs to your token; blank for the owner.")
     is_owner: bool = Field(description="Whether you may change more than judgements.")
+    project: int | None = Field(description="The only project that you were invited to.")
 
 
 class Folder(BaseModel):
@@ -107,10 +80,7 @@ class Folder(BaseModel):
 
 
 class New(BaseModel, extra="forbid"):
-    name: Title | None = None
-    file: str | None = Field(
-        default=None, max_length=1000, description="A file in the folder; none if you post votes."
-    )
+    name: Title = "New project"
 
 
 class Change(BaseModel, extra="forbid"):
@@ -123,8 +93,14 @@ class Change(BaseModel, extra="forbid"):
     template: str | None = Field(
         None, max_length=10_000, description="How a task is shown with {columns}; blank: all."
     )
+    guidelines: str | None = Field(
+        default=None, max_length=100_000, description="What people were told, in Markdown."
+    )
     remote: bool | None = Field(
         default=None, description="Load images and sounds of the tasks from other servers."
+    )
+    excluded: list[str] | None = Field(
+        default=None, max_length=10_000, description="Annotators whose votes do not count."
     )
     version: int | None = Field(
         default=None, description="Refused (409) if the project has changed since."
@@ -134,33 +110,28 @@ class Change(BaseModel, extra="forbid"):
 @router.get("/me", dependencies=REVIEWERS)
 def me(request: Request) -> Me:
     """Return who you are."""
-    name = visitor_of(request).name
-    return Me(reviewer=name, is_owner=name == OWNER)
+    visitor = visitor_of(request)
+    return Me(reviewer=visitor.name, is_owner=visitor.name == OWNER, project=visitor.project)
 
 
 @router.get("/folder", dependencies=ONLY_OWNER)
-def folder(request: Request, services: ServicesDep) -> Folder:
-    """Return the data files of the folder and the path of the project file; reviewers see no files."""
-    files, is_owner = services.files, visitor_of(request).name == OWNER
-    names = (
-        [path.name for path in files.folder.iterdir() if path.name[0] != "."] if is_owner else []
-    )
+def folder(services: ServicesDep) -> Folder:
+    """Return the data files of the folder and the path of the project file."""
+    files = services.files
     return Folder(
         folder=str(files.folder),
         project_file=str(services.store.path),
         upload_limit=services.most_bytes,
-        files=files.list() if is_owner else [],
-        folders=sorted(name for name in names if files.subfolder(name) is not None)[:MAX_LISTED],
+        files=files.listed(),
+        folders=files.folders(),
     )
 
 
 @router.get("/projects", dependencies=REVIEWERS)
 def list_projects(request: Request, services: ServicesDep) -> list[Project]:
     """Return all projects that you may see, the newest first."""
-    visitor, rows = (
-        visitor_of(request),
-        services.store.rows("SELECT id FROM project ORDER BY id DESC"),
-    )
+    visitor = visitor_of(request)
+    rows = services.store.rows("SELECT id FROM project ORDER BY id DESC")
     return [
         describe(services, row["id"], visitor)
         for row in rows
@@ -170,38 +141,31 @@ def list_projects(request: Request, services: ServicesDep) -> list[Project]:
 
 @router.post("/projects", dependencies=ONLY_OWNER, status_code=201)
 def new_project(new: New, services: ServicesDep) -> Project:
-    """Create a project from a file in the folder, or an empty one for posted votes."""
-    file = None if new.file is None else services.files.resolve(new.file).name
-    return describe(
-        services,
-        create_project(services, new.name or file or "Posted votes", file=file, place=new.file),
-    )
+    """Create a project; its sources come next."""
+    return describe(services, create_project(services, new.name))
 
 
-def create_project(services: Services, name: str, **columns: Any) -> int:
-    """Create a project and return its id. `columns` say where its file is."""
+def create_project(services: Services, name: str) -> int:
     with services.store.transaction():
-        project = services.store.insert("project", name=name, created=now(), **columns)
+        project = services.store.insert("project", name=name, created=now())
     services.hub.notify(project)
     return project
 
 
-@router.post("/uploads", dependencies=ONLY_OWNER, status_code=201, openapi_extra=FILE_BODY)
-def upload(name: FileName, path: Received, services: ServicesDep) -> Project:
-    """Create a project from an uploaded file; the body of the request is the content of the file."""
-    if not path.stat().st_size:
-        raise Problem(422, "The file is empty", "Choose a file with votes.")
-    file, kept = safe_name(name), services.store.keep_file(path)
-    return describe(services, create_project(services, file, file=file, upload=kept))
-
-
 @router.post("/sample", dependencies=ONLY_OWNER, status_code=201)
 def open_sample(services: ServicesDep) -> Project:
-    """Create a project of the sample: two LLM judges and two people compare the answers to 300 instructions."""
-    kept = services.files.keep(write_with_texts, ".csv")
-    return describe(
-        services, create_project(services, "sample.csv", file="sample.csv", upload=kept)
+    """Create a project of the sample: two LLM judges and two people compare the answers to 300
+    instructions.
+    """
+    from finegold.studio.fits import queue_fit
+
+    blob = services.files.keep(write_with_texts, ".csv")
+    project = create_project(services, SAMPLE)
+    services.store.insert(
+        "source", project=project, kind="votes", state="in", name=SAMPLE, blob=blob, at=now()
     )
+    queue_fit(services, project)
+    return describe(services, project)
 
 
 @router.get("/projects/{project:id}", dependencies=REVIEWERS)
@@ -211,12 +175,20 @@ def get_project(project: ProjectId, request: Request, services: ServicesDep) -> 
 
 @router.patch("/projects/{project:id}", dependencies=ONLY_OWNER)
 def change_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
-    """Rename a project, or change how its tasks are shown."""
+    """Rename a project, change how its tasks are shown, or exclude annotators, which fits it
+    again.
+    """
+    from finegold.studio.fits import queue_fit
+
     if change.template:
         check_template(services, project, change.template)
+    given = change.model_dump(exclude={"version"}, exclude_none=True)
     with services.store.changing(project, change.version):
-        for column, value in change.model_dump(exclude={"version"}, exclude_none=True).items():
-            services.store.run(f"UPDATE project SET {column} = ? WHERE id = ?", value, project)
+        before = services.store.project(project)["excluded"]
+        if given:
+            services.store.update("project", project, **given)
+    if change.excluded is not None and sorted(change.excluded) != sorted(before):
+        queue_fit(services, project)
     return describe(services, project)
 
 
@@ -224,12 +196,24 @@ def change_project(project: ProjectId, change: Change, services: ServicesDep) ->
     "/projects/{project:id}", dependencies=ONLY_OWNER, status_code=204, response_class=Response
 )
 def delete_project(project: ProjectId, services: ServicesDep) -> None:
-    """Delete a project with its votes, fits and gold. The file in the folder is kept."""
+    """Delete a project with its sources, fits and judgements. Files in the folder are kept."""
+    store = services.store
     services.jobs.cancel(project)
-    services.workspace.forget(project, [fit.id for fit in fits_of(services.store, project)])
+    services.loaded.forget(project, [fit.id for fit in fits_of(store, project)])
+    with store.changing(project):
+        store.update("project", project, shown=None)
+        for table in ("judgement", "sample", "source"):
+            store.run(f"DELETE FROM {table} WHERE project = ?", project)
+        store.run("DELETE FROM project WHERE id = ?", project)
+    store.sweep()
+
+
+@router.post("/projects/{project:id}/open", dependencies=ONLY_OWNER)
+def open_again(project: ProjectId, services: ServicesDep) -> Project:
+    """Allow files to be loaded during which the studio ended."""
     with services.store.changing(project):
-        services.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
-        services.store.run("DELETE FROM project WHERE id = ?", project)
+        services.store.update("project", project, loading=0)
+    return describe(services, project)
 
 
 @router.get(
@@ -248,8 +232,8 @@ async def events(project: ProjectId, request: Request, services: ServicesDep) ->
         async for has_changed in services.hub.listen(project):
             try:
                 state = await run_in_threadpool(state_now) if has_changed else None
-            except Problem:
-                yield "event: gone\ndata: {}\n\n"
+            except Problem as problem:
+                yield f"event: gone\ndata: {problem.status}\n\n"
                 return
             yield f"data: {state.model_dump_json()}\n\n" if state else ": still here\n\n"
 
@@ -263,60 +247,81 @@ def fits_of(
     rows = store.rows(
         f"SELECT * FROM fit WHERE project = ? AND {condition} ORDER BY id", project, *values
     )
-    return [
-        Fit(**row | {name: json.loads(row[name] or "null") for name in ("settings", "facts")})
-        for row in rows
-    ]
+    for row in rows:
+        if row["facts"] is not None:
+            row["facts"].pop("key", None)
+    return [Fit(**row) for row in rows]
 
 
-def count_waiting(store: Store, project: int) -> int:
-    count = "SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ? AND NOT taken"
-    return int(store.rows(count, project)[0]["n"])
+@router.get("/projects/{project:id}/fits", dependencies=ONLY_OWNER)
+def fits(project: ProjectId, store: StoreDep) -> list[Fit]:
+    """Return the fits that have a result or are under way."""
+    store.project(project)
+    return fits_of(store, project)
 
 
 def describe(services: Services, project: int, visitor: Visitor | None = None) -> Project:
-    """Return a project, without what would tell a visitor who judges blindly about votes and labels."""
-    job = services.jobs.latest.get(
-        project
-    )  # before the database, which is changed before the state of a job
+    """Return a project, without what would tell a visitor who judges blindly about votes and
+    labels.
+    """
+    # before the database, which is changed before the state of a job
+    job = services.jobs.latest.get(project)
     state = None if job is None else job.model_copy()
-    with services.store.lock:
-        store, row = services.store, services.store.project(project)
-        if state is None and row["crashed"]:
-            message = f"The studio ended while it read this file. {CRASHED}"
-            state = JobState(kind="read", state="failed", message=message)
-        computed = {
-            "template": row["template"] or "",
-            "fits": fits_of(store, project),
-            "n_gold": count_truths(store, project),
-            "predictions": predictions(project, store),
-            "n_waiting": count_waiting(store, project),
-            "damaged": any(services.workspace.is_damaged(row[name]) for name in ("base", "shown")),
+    store = services.store
+    with store.lock:
+        row = store.project(project)
+        fit = next(iter(fits_of(store, project, "id = ?", row["shown"])), None)
+        sources = store.rows(
+            "SELECT id, kind, reading, blob FROM source WHERE project = ? AND state = 'in'"
+            " ORDER BY id",
+            project,
+        )
+        truths = store.rows(
+            "SELECT count(DISTINCT task) AS n, sum(at > ?) AS later FROM judgement WHERE project = ?"
+            " AND kind IN ('truth', 'known') AND NOT undone AND sample IS NULL"
+            " AND value IS NOT NULL AND value != 'null'",
+            *(fit.started if fit else "", project),
+        )[0]
+        open_samples = store.rows(
+            "SELECT id FROM sample WHERE project = ? AND NOT closed ORDER BY id DESC", project
+        )
+        key = store.row("SELECT facts FROM fit WHERE id = ?", row["shown"])
+    votes = [
+        [each["id"], each["reading"], each["blob"]] for each in sources if each["kind"] == "votes"
+    ]
+    known = ((key and key["facts"]) or {}).get("key", {})
+    shown = Project(
+        **{
+            **row,
+            "fit": fit,
+            "n_truths": truths["n"],
+            "n_new_truths": truths["later"] or 0,
+            "n_sources": len(sources),
+            "is_stale": bool(votes) and known != {"sources": votes, "excluded": row["excluded"]},
+            "is_judge_log": any(each["reading"].get("shape") == "judges" for each in sources),
+            "crashed": row["loading"] == 2,
+            "samples": [each["id"] for each in open_samples],
             "job": state,
         }
-    shown = Project(**row | computed)
+    )
     if visitor is not None and visitor.name != OWNER and shown.blind:
-        for fit in shown.fits:
-            fit.message = ""
-            fit.facts = fit.facts and {
-                name: fit.facts[name] for name in SEEN_BLINDLY if name in fit.facts
-            }
-        if shown.job is not None:  # its message may name labels that changed
+        if shown.fit is not None and shown.fit.facts is not None:
+            facts = shown.fit.facts
+            shown.fit.message = ""
+            shown.fit.facts = {name: facts[name] for name in SEEN_BLINDLY if name in facts}
+        # its message may name labels that changed
+        if shown.job is not None:
             shown.job.warnings, shown.job.message, shown.job.repair = [], "", None
-        shown.failure, shown.predictions = None, []
     return shown
 
 
+# ---- People
+
+
 class Person(BaseModel):
-    name: str = Field(description="Blank: the owner, without a name.")
-    invited: str | None = Field(
-        description="When a link was made on the page; null: there is none, or it was revoked."
-    )
-    judged: int
-    skipped: int
-    sent_back: int
-    checked: int = Field(description="Number of tasks of a random sample.")
-    last: str | None = Field(description="When they did something for the last time.")
+    name: str
+    invited: str = Field(description="When their link was made.")
+    revoked: bool
 
 
 class Invited(BaseModel, extra="forbid"):
@@ -328,54 +333,69 @@ class Invitation(BaseModel):
     token: str = Field(
         description="It is shown once: the address of the studio followed by /?token= and this."
     )
+    address: str | None = Field(
+        description="Where reviewers on other computers reach the studio; null: nowhere."
+    )
+
+
+class Door(BaseModel):
+    address: str | None = Field(
+        description="Where reviewers on other computers reach the studio; null: nowhere."
+    )
 
 
 def find_visitor(store: Store, session: str) -> Visitor | None:
-    """Return the person who was invited on the page and has this session; None if there is none, or it was revoked."""
-    row = store.row("SELECT name, session, project FROM person WHERE session = ?", session)
+    """Return the person who was invited on the page and has this session; None if there is none, or
+    it was revoked.
+    """
+    row = store.row(
+        "SELECT name, session, project FROM person WHERE session = ? AND NOT revoked", session
+    )
     return None if row is None else Visitor(**row)
+
+
+@router.get("/door", dependencies=ONLY_OWNER)
+def door(services: ServicesDep) -> Door:
+    """Return where reviewers on other computers reach the studio."""
+    return Door(address=services.door)
+
+
+@router.post("/door", dependencies=ONLY_OWNER)
+def open_door(services: ServicesDep) -> Door:
+    """Let reviewers on other computers in, until the studio ends. Only those who were invited can
+    enter there, and not the owner.
+    """
+    services.door = services.door or services.open_door()
+    if services.door is None:
+        detail = "No port is free for it."
+        raise Problem(409, "The studio cannot be opened to other computers", detail)
+    return Door(address=services.door)
 
 
 @router.get("/projects/{project:id}/people", dependencies=ONLY_OWNER)
 def people(project: ProjectId, store: StoreDep) -> list[Person]:
-    """Return what each person did: those who were invited, and all who judged."""
-    invited = store.rows("SELECT name, at FROM person WHERE project = ? ORDER BY name", project)
-    did = store.rows(
-        "SELECT reviewer, kind, at FROM action WHERE project = ? AND NOT undone UNION ALL "
-        "SELECT reviewer, 'check', answer.at FROM answer JOIN audit ON audit.id = audit WHERE project = ? "
-        "AND NOT settles",
-        *(project, project),
-    )
-    nothing: dict[str, Any] = dict.fromkeys(KINDS.values(), 0) | {"last": None, "invited": None}
-    rows: dict[str, dict[str, Any]] = defaultdict(nothing.copy)
-    for row in invited:
-        rows[row["name"]]["invited"] = row["at"]
-    for row in did:
-        person = rows[row["reviewer"]]
-        person[KINDS[row["kind"]]] += 1
-        person["last"] = max(person["last"] or "", row["at"])
-    return [Person(name=name, **row) for name, row in rows.items()]
+    """Return those who were invited."""
+    store.project(project)
+    rows = store.rows("SELECT * FROM person WHERE project = ? ORDER BY name", project)
+    return [Person(name=row["name"], invited=row["at"], revoked=row["revoked"]) for row in rows]
 
 
 @router.post("/projects/{project:id}/people", dependencies=ONLY_OWNER, status_code=201)
-def invite(project: ProjectId, who: Invited, store: StoreDep) -> Invitation:
+def invite(project: ProjectId, who: Invited, services: ServicesDep) -> Invitation:
     """Invite a reviewer to this project. A second invitation of the same name replaces the first.
 
     Of the token, only the session that belongs to it is kept.
     """
-    name, token = who.name.strip(), new_token()
+    name, token, store = who.name.strip(), new_token(), services.store
     if not name or not name.isprintable():
         raise Problem(422, "This is not a name", "Write a name of visible characters.")
     with store.changing(project):
         known = store.row("SELECT project FROM person WHERE name = ?", name)
         if known is not None and known["project"] != project:
-            raise Problem(
-                409,
-                "The name is taken",
-                "Another project has a reviewer of this name; add something to it.",
-            )
+            detail = "Another project has a reviewer of this name; add something to it."
+            raise Problem(409, "The name is taken", detail)
         store.insert("person", name=name, project=project, session=session_of(token), at=now())
-    return Invitation(name=name, token=token)
+    return Invitation(name=name, token=token, address=services.door)
 
 
 @router.delete(
@@ -387,4 +407,4 @@ def invite(project: ProjectId, who: Invited, store: StoreDep) -> Invitation:
 def revoke(project: ProjectId, name: str, store: StoreDep) -> None:
     """Revoke the link of a reviewer at once. Their judgements stay."""
     with store.changing(project):
-        store.run("DELETE FROM person WHERE project = ? AND name = ?", project, name)
+        store.run("UPDATE person SET revoked = 1 WHERE project = ? AND name = ?", project, name)

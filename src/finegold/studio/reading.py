@@ -101,7 +101,8 @@ def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
 TABLE = "table"
 
 
-class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]  # mypy does not see the declared fields
+# mypy does not see the declared fields
+class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]
     """How a file is written. What is not given is found."""
 
     model_config = ConfigDict(extra="forbid")
@@ -131,6 +132,14 @@ class Reading(_model_of([name for name in OPTIONS if name not in Layout.model_fi
     gold: str | None = Field(default=None, description="A column with known truths.")
     gold_marks: bool = Field(
         default=False, description="Whether to use the gold marks of an export."
+    )
+    one_annotator: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Who gave all votes of a table without a column of annotators.",
+    )
+    people: dict[str, str] | None = Field(
+        default=None, description="Spellings of annotators' names, and whom each means."
     )
 
 
@@ -350,23 +359,25 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
         return replace(
             answers, counts=replace(answers.counts, rows=log.n_verdicts, left_out=left_out)
         )
-    given = options.model_dump(
-        include=OPTIONS.keys() - set(DIALECT), exclude_none=True
-    )  # sources have their dialect
+    # sources have their dialect
+    given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)
+    given["multi"] = options.multi
     if given.get("format") == TABLE:
         given |= {"format": None, "layout": "long"}
     if options.shape == "wide":
         given |= {"layout": "wide", "annotator": options.columns, "label": None}
     elif options.shape == "transposed":
         given |= {"layout": "transposed", "task": options.columns, "label": None}
-    gold = (
-        GoldColumn(options.gold)
-        if options.gold is not None
-        else True
-        if options.gold_marks
-        else None
-    )
-    return read(find_sources(path, options), watch=watch, gold=gold, **given)
+    gold: Any = True if options.gold_marks else None
+    gold = gold if options.gold is None else GoldColumn(options.gold)
+    source: Any = find_sources(path, options)
+    if options.one_annotator and options.shape == "long":
+        opened = open_sources(source)
+        given["annotator"] = "annotator"
+        who = pl.lit(options.one_annotator).alias("annotator")
+        with reading(opened.sources[0]):
+            source = opened.scans[0].with_columns(who).collect()
+    return read(source, watch=watch, gold=gold, **given)
 
 
 def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:

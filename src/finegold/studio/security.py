@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from finegold.studio.problems import Problem, problem_response
@@ -36,6 +37,14 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "frame-src 'self'; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# what a person reads whose link is not valid
+CLOSED = (
+    '<!doctype html><html lang="en"><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Finegold Studio</title>'
+    "<h1>This link does not open the studio</h1><p>It was taken back, replaced by a newer one, or is"
+    " incomplete. What you judged is kept. Ask the lead for a new link.</p><p>If the studio is yours:"
+    " open the address that it printed when it was started.</p></html>"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -180,7 +189,9 @@ class Guard:
             visitor = newcomer or self._logged_in(headers)
             self._check(scope, headers, visitor)
         except Problem as problem:
-            await problem_response(problem)(scope, receive, send_with_headers)
+            is_page = scope["path"] == "/" and problem.status == 401
+            answer = HTMLResponse(CLOSED, 401) if is_page else problem_response(problem)
+            await answer(scope, receive, send_with_headers)
             return
         if newcomer is None:
             await self.app({**scope, "visitor": visitor}, receive_limited, send_with_headers)

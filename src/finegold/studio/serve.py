@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -21,14 +18,25 @@ from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Security
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, Response
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import BaseRoute
 
 import finegold
-from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
-from finegold.studio import content, exports, fits, gold, measure, projects, results, tables, votes
+from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.report.html import stylesheet
+from finegold.studio import (
+    exports,
+    fits,
+    items,
+    judging,
+    measuring,
+    pages,
+    projects,
+    sources,
+    tables,
+)
 from finegold.studio.problems import HANDLERS, ProblemDetails
 from finegold.studio.rights import check_rights
 from finegold.studio.security import (
@@ -40,11 +48,10 @@ from finegold.studio.security import (
     new_token,
 )
 from finegold.studio.services import Services
-from finegold.system.files import write_bytes
 
 STATIC = Path(__file__).with_name("static")
-RESOURCES = (projects, votes, content, fits, results, tables, gold, exports, measure)
-ROUTERS = [*(resource.router for resource in RESOURCES), content.predictions_router]
+RESOURCES = (projects, sources, fits, pages, tables, items, judging, measuring, exports)
+ROUTERS = [resource.router for resource in RESOURCES]
 # With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
 REMOTE_POLICY = POLICY.replace(
     "img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *"
@@ -67,14 +74,8 @@ ALL_INTERFACES = (
     "::",
 )  # listening on all interfaces; browsers cannot open these addresses
 MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
-NAME = "Finegold Studio"
-COMMAND = (sys.executable, "-m", "finegold", "studio")
-# The values come as variables of the environment, so that no name of a folder is taken for a command.
-LINK = (
-    "$link = (New-Object -ComObject WScript.Shell).CreateShortcut($env:FINEGOLD_LINK); "
-    "$link.TargetPath = $env:FINEGOLD_PYTHON; $link.Arguments = '-m finegold studio'; "
-    "$link.WorkingDirectory = $env:FINEGOLD_FOLDER; $link.Save()"
-)
+# that reviewers on other computers reach first
+DOOR_PORT = 8484
 
 
 def make_app(services: Services) -> FastAPI:
@@ -106,6 +107,10 @@ def make_app(services: Services) -> FastAPI:
         loads_remote = services.store.row("SELECT 1 FROM project WHERE remote") is not None
         headers = {"content-security-policy": REMOTE_POLICY} if loads_remote else {}
         return FileResponse(STATIC / "index.html", headers=headers)
+
+    @app.get("/report.css", include_in_schema=False)
+    def styles() -> Response:
+        return Response(stylesheet(), media_type="text/css")
 
     return app
 
@@ -251,19 +256,50 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
 
 
+class Door:
+    """A second server, by which invited reviewers on other computers reach the studio. The owner's
+    token opens nothing there.
+    """
+
+    def __init__(self, services: Services, rules: Rules) -> None:
+        self.services, self.rules = services, rules
+        self._server: Server | None = None
+
+    def open(self) -> str | None:
+        """Listen on all interfaces, and return the address; None if no port is free."""
+        if not is_loopback(self.rules.host):
+            return None
+        try:
+            port = _free_port("0.0.0.0", DOOR_PORT)
+        except InputError:
+            port = _free_port("0.0.0.0", None)
+        # a token that nobody knows in place of the owner's
+        rules = replace(self.rules, host="0.0.0.0", port=port, token=new_token(), reviewers=())
+        self._server = Server(self.services, rules)
+        threading.Thread(target=self._server.run, name="finegold-studio-door", daemon=True).start()
+        return f"http://{_own_address()}:{port}"
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.should_exit = True
+
+
+def _own_address() -> str:
+    """Return this computer's address in its network. Nothing is sent."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("10.255.255.255", 1))
+        return str(probe.getsockname()[0])
+    return socket.gethostname()
+
+
 def serve(wanted: Plan, *, open_browser: bool) -> None:
     services = Services(wanted.project, wanted.folder, wanted.rules.most_bytes, wanted.file)
+    door = Door(services, wanted.rules)
+    services.open_door = door.open
     try:
         rules = wanted.rules
         if wanted.file is not None:
-            known = services.store.row(
-                "SELECT id FROM project WHERE place = ? ORDER BY id DESC", wanted.file
-            )
-            new = {"file": wanted.file, "place": wanted.file}
-            project = (
-                known["id"] if known else projects.create_project(services, wanted.file, **new)
-            )
-            rules = replace(rules, first_page=f"/#/p/{project}")
+            rules = replace(rules, first_page=f"/#/p/{_project_of(services, wanted.file)}")
         threading.Thread(
             target=services.load_newest, name="finegold-studio-warm-up", daemon=True
         ).start()
@@ -276,83 +312,26 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
 
         if open_browser:
             threading.Thread(target=open_when_up, daemon=True).start()
-        if hasattr(signal, "SIGHUP"):  # the terminal was closed
+        # the terminal was closed
+        if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, server.handle_exit)
-        with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
+        # uvicorn raises it again after it has shut down
+        with suppress(KeyboardInterrupt):
             server.run()
     finally:
+        door.close()
         services.close()
 
 
-def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys.platform) -> Path:
-    """Write a launcher that starts the studio in a folder, and return its path. An earlier one is replaced."""
-
-    def escape(part: str) -> str:  # as the Desktop Entry Specification says
-        for mark in ("\\", '"', "`", "$"):
-            part = part.replace(mark, f"\\{mark}")
-        return part.replace("\\", "\\\\").replace("%", "%%")
-
-    home, folder = home or Path.home(), folder.resolve()
-    if "\n" in str(folder):
-        raise OutputError(
-            f"{folder!s} has a line break in its name; start the studio in another folder"
-        )
-    try:
-        if platform == "win32":
-            link = home / "Desktop" / f"{NAME}.lnk"
-            given = {
-                "FINEGOLD_LINK": link,
-                "FINEGOLD_PYTHON": COMMAND[0],
-                "FINEGOLD_FOLDER": folder,
-            }
-            environment = os.environ | {name: str(value) for name, value in given.items()}
-            command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
-            subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
-            return link
-        if (
-            platform == "darwin"
-        ):  # an application that opens a terminal window, which ends the studio when it is closed
-            app = home / "Applications" / f"{NAME}.app"
-            values = {
-                "CFBundleName": NAME,
-                "CFBundleExecutable": "start",
-                "CFBundleIdentifier": "finegold.studio",
-            }
-            keys = "".join(
-                f"<key>{key}</key><string>{value}</string>" for key, value in values.items()
-            )
-            head, programs = '<?xml version="1.0" encoding="UTF-8"?>\n', app / "Contents" / "MacOS"
-            _write(
-                app / "Contents" / "Info.plist",
-                f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n',
-            )
-            start = '#!/bin/sh\nexec open -a Terminal "$(dirname "$0")/studio.command"\n'
-            _write(programs / "start", start, is_program=True)
-            script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
-            _write(programs / "studio.command", script, is_program=True)
-            return app
-        # A desktop entry for the menu, and one on the desktop if there is such a folder.
-        start = " ".join(f'"{escape(part)}"' for part in COMMAND)
-        lines = [
-            *(
-                "[Desktop Entry]",
-                "Type=Application",
-                f"Name={NAME}",
-                "Comment=From votes to labels that you can trust",
-            ),
-            *(f"Exec={start}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;", ""),
-        ]
-        shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-        entry, desktop = shared / "applications" / "finegold-studio.desktop", home / "Desktop"
-        for path in [entry, *([desktop / entry.name] if desktop.is_dir() else [])]:
-            _write(path, "\n".join(lines), is_program=True)
-        return entry
-    except (OSError, subprocess.SubprocessError) as error:
-        raise OutputError(f"the shortcut cannot be written: {error}") from None
-
-
-def _write(path: Path, text: str, *, is_program: bool = False) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, text.encode())
-    if is_program:
-        path.chmod(0o755)
+def _project_of(services: Services, file: str) -> int:
+    """Return the project of a file of the folder; a new one, with the file as a draft, if there is
+    none.
+    """
+    known = services.store.row("SELECT project FROM source WHERE place = ? ORDER BY id DESC", file)
+    if known is not None:
+        return int(known["project"])
+    project = projects.create_project(services, file)
+    with services.files.temporary() as nothing:
+        nothing.touch()
+        sources.add_source(project, file, nothing, services)
+    return project

@@ -1,8 +1,9 @@
-"""The project file: an SQLite database in WAL mode (its tables: schema.sql). A committed transaction is on disk."""
+"""The project file: an SQLite database in WAL mode (its tables: schema.sql). A committed
+transaction is on disk.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import threading
@@ -15,19 +16,27 @@ from typing import Any
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.studio.problems import Problem
 
-APPLICATION = 0x46696E65  # "Fine": marks the file as a project of the studio
-VERSION = 3
-PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long
+# "Fine": marks the file as a project of the studio
+APPLICATION = 0x46696E65
+VERSION = 4
+# large files are written in parts, so that other threads do not wait long
+PART_BYTES = 4 * 2**20
 ANOTHER_PROJECT = use(project=Placeholder("FILE"))
 CLOSE_IT = Remedy(text="close that one")
 REPAIR = (Remedy(text="restore it from a backup"), ANOTHER_PROJECT)
+BLOBS_IN_USE = (
+    "SELECT blob FROM source WHERE blob NOT NULL AND state != 'out' UNION"
+    " SELECT content FROM source WHERE content NOT NULL AND state != 'out' UNION"
+    " SELECT model FROM fit WHERE model NOT NULL UNION"
+    " SELECT json_extract(value, '$.blob') FROM judgement WHERE kind = 'accept'"
+)
+# columns that hold JSON
+JSON_COLUMNS = {
+    *("settings", "facts", "reading", "excluded", "plan", "auditors"),
+    *("task", "value", "label_then"),
+}
 
 Row = dict[str, Any]
-
-FILES_IN_USE = (
-    "SELECT upload FROM project WHERE upload NOT NULL UNION SELECT content FROM project WHERE content NOT NULL "
-    "UNION SELECT model FROM fit WHERE model NOT NULL UNION SELECT file FROM predictions UNION SELECT file FROM layer"
-)
 
 
 def name_key(name: Any) -> str:
@@ -45,7 +54,10 @@ class Store:
     def __init__(self, path: Path, on_change: Callable[[int], None] = lambda project: None) -> None:
         """`on_change` is called with the project after each change of one."""
         self.path, self._on_change = path, on_change
-        self.lock = threading.RLock()  # whoever holds it sees no changes in between
+        # whoever holds it sees no changes in between
+        self.lock = threading.RLock()
+        # blobs to which no row refers yet
+        self._fresh: set[int] = set()
         try:
             self._connection = sqlite3.connect(
                 path, timeout=1, isolation_level=None, check_same_thread=False
@@ -66,16 +78,18 @@ class Store:
             raise InputError(problem, remedies=remedies) from None
 
     def close(self) -> None:
-        """Close the file. Files that are being read now are not marked as crashed."""
+        """Close the file. Projects that are being loaded were not stopped by a crash."""
         with self.lock, suppress(sqlite3.Error):
-            self._connection.execute("UPDATE project SET opening = 0")
-            self._connection.execute("DELETE FROM opening WHERE NOT crashed")
+            self._connection.execute("UPDATE project SET loading = 0 WHERE loading = 1")
         self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all changes of the block together, or none."""
         with self.lock:
+            if self._connection.in_transaction:
+                yield
+                return
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -84,14 +98,17 @@ class Store:
                 raise
             try:
                 self._connection.execute("COMMIT")
-            except sqlite3.Error:  # the disk is full: the transaction would stay open
+            # the disk is full: the transaction would stay open
+            except sqlite3.Error:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
     def changing(self, project: int, version: int | None = None) -> Iterator[None]:
-        """Commit the changes of the block together, count them as a new version, and tell open tabs."""
+        """Commit the changes of the block together, count them as a new version, and tell open
+        tabs.
+        """
         with self.transaction():
             row = self.project(project)
             if version is not None and version != row["version"]:
@@ -109,11 +126,16 @@ class Store:
                 "There is no such project",
                 "It may have been deleted; go back to all projects.",
             )
-        return row | {name: json.loads(row[name] or "null") for name in ("reading", "options")}
+        return row
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
+        """Return rows; what is kept as JSON is read."""
         with self.lock:
-            return [dict(row) for row in self._connection.execute(sql, values)]
+            found = [dict(row) for row in self._connection.execute(sql, values)]
+        for row in found:
+            for name in row.keys() & JSON_COLUMNS:
+                row[name] = json.loads(row[name]) if row[name] is not None else None
+        return found
 
     def row(self, sql: str, *values: Any) -> Row | None:
         return next(iter(self.rows(sql, *values)), None)
@@ -123,39 +145,53 @@ class Store:
         with self.lock:
             return self._connection.execute(sql, values).lastrowid or 0
 
-    def insert(self, table: str, **values: Any) -> int:  # instead of one with the same key
+    def insert(self, table: str, **values: Any) -> int:
+        """Insert a row, instead of one with the same key. Columns of JSON are written as such."""
+        written = [
+            name_key(value) if name in JSON_COLUMNS and value is not None else value
+            for name, value in values.items()
+        ]
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        return self.run(
-            f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *values.values()
-        )
+        return self.run(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *written)
+
+    def update(self, table: str, key: int, **values: Any) -> None:
+        """Change columns of the row with this id."""
+        written = [
+            name_key(value) if name in JSON_COLUMNS and value is not None else value
+            for name, value in values.items()
+        ]
+        columns = ", ".join(f"{name} = ?" for name in values)
+        self.run(f"UPDATE {table} SET {columns} WHERE id = ?", *written, key)
 
     def keep_file(self, path: Path) -> int:
-        """Store the bytes of a file in pieces. The next start deletes it unless a row refers to it by then."""
-        blob, digest = self.run("INSERT INTO blob DEFAULT VALUES"), hashlib.sha256()
+        """Store the bytes of a file in parts, and return their id."""
+        with self.lock:
+            newest = self.rows("SELECT max(id) AS id FROM blob")[0]["id"] or 0
+            blob = max(newest, *self._fresh, 0) + 1
+            self._fresh.add(blob)
         with path.open("rb") as file:
-            for number, data in enumerate(iter(lambda: file.read(PIECE_BYTES), b"")):
-                self.run("INSERT INTO piece VALUES (?, ?, ?)", blob, number, data)
-                digest.update(data)
-        self.run("UPDATE blob SET digest = ? WHERE id = ?", digest.hexdigest(), blob)
+            for part, data in enumerate(iter(lambda: file.read(PART_BYTES), b"")):
+                self.run("INSERT INTO blob VALUES (?, ?, ?)", blob, part, data)
         return blob
 
     def copy_to(self, blob: int, path: Path) -> None:
-        """Write a stored file to a path. Raise an InputError if it is damaged or was deleted meanwhile."""
-        known = self.row("SELECT digest FROM blob WHERE id = ?", blob) or {"digest": "deleted"}
-        pieces, digest = (
-            self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob),
-            hashlib.sha256(),
-        )
+        """Write a stored file to a path."""
+        parts = self.rows("SELECT part FROM blob WHERE id = ? ORDER BY part", blob)
         with path.open("wb") as file:
-            for piece in pieces:
+            for part in parts:
                 row = self.row(
-                    "SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"]
+                    "SELECT bytes FROM blob WHERE id = ? AND part = ?", blob, part["part"]
                 )
-                data = row["bytes"] if row else b""
-                file.write(data)
-                digest.update(data)
-        if known["digest"] not in (None, digest.hexdigest()):
-            raise InputError(f"{self.path} is damaged", remedies=REPAIR)
+                file.write(row["bytes"] if row else b"")
+
+    def sweep(self) -> None:
+        """Delete the files to which no row refers any more."""
+        with self.lock:
+            used = {row["blob"] for row in self.rows(BLOBS_IN_USE)}
+            self._fresh -= used
+            for row in self.rows("SELECT DISTINCT id FROM blob"):
+                if row["id"] not in used | self._fresh:
+                    self.run("DELETE FROM blob WHERE id = ?", row["id"])
 
     def _set_up(self) -> None:
         run = self._connection.execute
@@ -183,7 +219,8 @@ class Store:
             raise InputError(
                 problem, remedies=[Remedy(text="open it with that version"), ANOTHER_PROJECT]
             )
-        run("BEGIN EXCLUSIVE")  # from now on no other process can open it
+        # from now on no other process can open it
+        run("BEGIN EXCLUSIVE")
         run("COMMIT")
         answer = self.rows("PRAGMA quick_check(1)")[0]["quick_check"]
         if answer != "ok":
@@ -191,7 +228,6 @@ class Store:
                 f"{self.path} is damaged (SQLite reports: {' '.join(answer.split())})",
                 remedies=REPAIR,
             )
-        run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
-        run("UPDATE opening SET crashed = 1, threads = 0")
-        run(f"DELETE FROM blob WHERE id NOT IN ({FILES_IN_USE})")  # left over from a crash
+        run("UPDATE project SET loading = 2 WHERE loading = 1")
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
+        self.sweep()

@@ -1,66 +1,50 @@
-// Requests to the server. Every error becomes a Problem with a message for the user.
-
-import { reviewer } from "./reviewer.js";
+// Requests to the server. Every error becomes a Problem with a sentence for the user.
 
 export class Problem extends Error {
   constructor(status, title, detail = "", body = {}) {
     super(detail ? `${title}. ${detail}` : title);
-    this.status = status;
-    this.title = title;
-    this.detail = detail;
-    this.body = body;
+    Object.assign(this, { status, title, detail, body });
   }
 }
 
-export async function call(method, path, body) {
-  const options = { method, headers: { "x-finegold-reviewer": encodeURIComponent(reviewer()) } };
-  if (body !== undefined) {
+// Who works here: the owner may give a name, which is kept in this browser.
+export const me = { name: localStorage.getItem("reviewer") ?? "", isOwner: false, project: null };
+
+export function setName(name) {
+  me.name = name.trim();
+  localStorage.setItem("reviewer", me.name);
+}
+
+async function call(method, path, body, headers = {}) {
+  const options = { method, headers: { "x-finegold-reviewer": encodeURIComponent(me.name), ...headers } };
+  if (body instanceof Blob) options.body = body;
+  else if (body !== undefined) {
     options.headers["content-type"] = "application/json";
     options.body = JSON.stringify(body);
   }
-  return answer(await send(`/api${path}`, options));
+  let response;
+  try {
+    response = await fetch(`/api${path}`, options);
+  } catch {
+    throw new Problem(0, "The studio does not respond", "Is it still running? Nothing that was confirmed is lost.");
+  }
+  if (response.status === 204) return null;
+  const type = response.headers.get("content-type") ?? "";
+  const answer = type.includes("json") ? await response.json().catch(() => ({})) : await response.text();
+  if (!response.ok) throw new Problem(response.status, answer.title ?? `Error ${response.status}`, answer.detail, answer);
+  return answer;
 }
 
 export const get = (path) => call("GET", path);
 export const post = (path, body = {}) => call("POST", path, body);
-export const postNothing = (path) => call("POST", path);
 export const put = (path, body = {}) => call("PUT", path, body);
 export const patch = (path, body = {}) => call("PATCH", path, body);
 export const del = (path) => call("DELETE", path);
+export const send = (path, file) => call("POST", path, file, { "content-type": "application/octet-stream" });
 
-export async function upload(file, limit) {
-  if (file.size > limit) {
-    const most = Math.floor(limit / 2 ** 20).toLocaleString("en");
-    throw new Problem(
-      413,
-      "The file is too large to be sent",
-      `At most ${most} MiB can be sent. Put the file into the folder where the studio was started and open it there.`,
-    );
-  }
-  return sendFile(`/uploads?name=${encodeURIComponent(file.name)}`, file);
-}
-
-export async function sendFile(path, file) {
-  const headers = { "content-type": "application/octet-stream" };
-  return answer(await send(`/api${path}`, { method: "POST", headers, body: file }));
-}
-
-async function send(address, options) {
-  try {
-    return await fetch(address, options);
-  } catch {
-    throw new Problem(0, "The studio does not respond", "Is it still running? If not, start it again.");
-  }
-}
-
-async function answer(response) {
-  if (response.status === 204) return null;
-  const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Problem(response.status, body.title ?? `Error ${response.status}`, body.detail, body);
-  return body;
-}
-
+// Lists become repeated values; what is blank is left out.
 export function query(values) {
-  const given = Object.entries(values).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const pairs = Object.entries(values).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, one]));
+  const given = pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
   return given.length ? `?${new URLSearchParams(given)}` : "";
 }

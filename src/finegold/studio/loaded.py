@@ -1,0 +1,311 @@
+"""Results in memory, loaded when they are first requested; their tasks and annotators sorted,
+filtered and searched.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from finegold.api.result import Result, load
+from finegold.errors import FinegoldError
+from finegold.insight.majority import CLOSE, flipped_tasks
+from finegold.results.data import ResultData, votes_of
+from finegold.results.tables import with_predicted_tasks
+from finegold.studio.files import Files
+from finegold.studio.problems import NO_VOTES, Problem
+from finegold.studio.store import Store
+from finegold.votes.encoding import MISSING, match, text_of, to_list
+
+# a result of a million tasks takes a few hundred megabytes
+MAX_LOADED = 2
+# what may be said of a task, and what it means
+MARKS = {
+    "tied": "two classes have the most votes",
+    "contested": "the label is hardly more probable than the next class",
+    "flipped": "another class has more votes than the label",
+    "unanimous": "all votes are for the same class",
+    "predicted": "it has predictions of a model, but no votes",
+}
+DOUBTS = ("tied", "contested", "flipped")
+Value = TypeVar("Value")
+Mask = NDArray[np.bool_]
+Codes = NDArray[np.int64]
+
+
+class Loaded:
+    """Results by the ids of their project and fit. A finished fit never changes."""
+
+    def __init__(self, store: Store, files: Files) -> None:
+        self.store, self.files = store, files
+        self._results: OrderedDict[tuple[int, int], LoadedResult] = OrderedDict()
+        self._lock = threading.RLock()
+        # how often each project is being loaded now
+        self._loading: Counter[int] = Counter()
+
+    def shown(self, project: int) -> LoadedResult:
+        """Return the result that is looked at."""
+        while True:
+            fit = self.store.project(project)["shown"]
+            if fit is None:
+                raise Problem(*NO_VOTES)
+            try:
+                return self.of(project, fit)
+            # another fit may have replaced this one meanwhile
+            except Problem:
+                if self.store.project(project)["shown"] == fit:
+                    raise
+
+    def of(self, project: int, fit: int) -> LoadedResult:
+        # two tabs that open a project at the same time load it once
+        with self._lock:
+            key = (project, fit)
+            if key not in self._results:
+                self.remember(project, fit, LoadedResult(self._load(project, fit)))
+            self._results.move_to_end(key)
+            return self._results[key]
+
+    def remember(self, project: int, fit: int, result: LoadedResult) -> None:
+        with self._lock:
+            result.fit = fit
+            self._results[project, fit] = result
+            while len(self._results) > MAX_LOADED:
+                self._results.popitem(last=False)
+
+    def forget(self, project: int, fits: Sequence[int]) -> None:
+        with self._lock:
+            for fit in fits:
+                self._results.pop((project, fit), None)
+
+    @contextmanager
+    def loading(self, project: int) -> Iterator[None]:
+        """Note on disk that files of a project are being read. If that ends the studio, the next
+        one reads them only on request.
+        """
+        if self.store.project(project)["loading"] == 2:
+            raise Problem(
+                409,
+                "The studio ended while it loaded this project",
+                "Its files may be damaged, or need more memory than is available. They are loaded"
+                " again only if you ask for it.",
+                crashed=project,
+            )
+        with self.store.lock:
+            self._loading[project] += 1
+            self.store.run("UPDATE project SET loading = 1 WHERE id = ?", project)
+        try:
+            yield
+        finally:
+            # the studio may have been closed meanwhile
+            with self.store.lock, suppress(sqlite3.ProgrammingError):
+                self._loading[project] -= 1
+                if not self._loading[project]:
+                    self.store.run("UPDATE project SET loading = 0 WHERE id = ?", project)
+
+    def _load(self, project: int, fit: int) -> Result:
+        def model() -> int:
+            row = self.store.row("SELECT model FROM fit WHERE project = ? AND id = ?", project, fit)
+            if row is None:
+                raise Problem(404, "There is no such fit", "It may have been deleted.")
+            if row["model"] is None:
+                detail = "Choose one that has finished and was not replaced."
+                raise Problem(409, "This fit has no result", detail)
+            return int(row["model"])
+
+        blob = model()
+        try:
+            with self.files.temporary(".finegold") as path, self.loading(project):
+                self.store.copy_to(blob, path)
+                return load(path)
+        except FinegoldError:
+            # raises if the fit was replaced meanwhile
+            model()
+            raise
+
+
+class LoadedResult:
+    """A result with what was computed from it."""
+
+    def __init__(self, result: Result) -> None:
+        self.result, self.votes = result, votes_of(result)
+        # its id
+        self.fit = 0
+        self.classes = to_list(result.class_names)
+        self.class_texts = list(map(text_of, self.classes))
+        self._orders: dict[tuple[str, str], Codes] = {}
+        self._texts: dict[str, pl.Series] = {}
+        self._made: dict[Callable[[Result], Any], Any] = {}
+        self._making = threading.RLock()
+
+    def warm_up(self) -> None:
+        """Compute what the first page needs."""
+        self.page("task", {"confidence": self.confidence}, "confidence", False, 0, 1, None)
+        assert self.marks
+
+    @cached_property
+    def labelled(self) -> ResultData:
+        """The result with the tasks that have predictions but no votes, after those with votes."""
+        return with_predicted_tasks(self.result)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        return self.labelled.confidence
+
+    @property
+    def is_sets(self) -> bool:
+        return self.result.label_sets is not None
+
+    @cached_property
+    def sets(self) -> list[list[int]]:
+        """The classes of each label code: one, or those of a set."""
+        sets = self.result.label_sets
+        n = len(self.classes)
+        return [[code] for code in range(n)] if sets is None else [list(codes) for codes in sets]
+
+    def label_value(self, code: int) -> Any:
+        """Return the label of a task as JSON: the name of a class, or the list of a set."""
+        names = [self.classes[each] for each in self.sets[self.labelled.label_codes[code]]]
+        return names if self.is_sets else names[0]
+
+    @cached_property
+    def _label_names(self) -> NDArray[np.object_]:
+        names = [", ".join(self.class_texts[k] for k in codes) for codes in self.sets]
+        return np.array(names, dtype=object)
+
+    def label_texts(self, codes: Sequence[int] | Codes) -> list[str]:
+        """Return the labels of tasks as text; the classes of a set have commas between them."""
+        labels = self.labelled.label_codes[np.asarray(codes, np.int64)]
+        texts: list[str] = self._label_names[labels].tolist()
+        return texts
+
+    def places_of(self, other: LoadedResult) -> Codes:
+        """Return the codes here of all tasks of another result."""
+        names = other.labelled.task_names
+        if self.labelled.task_names.values.equals(names.values):
+            return np.arange(len(names))
+        return self.codes_of(names.to_list())
+
+    def task_name(self, code: int) -> Any:
+        """Return the name of a task as it is in the data."""
+        return to_list(self.labelled.task_names[np.array([code])])[0]
+
+    def task_texts(self, codes: Sequence[int]) -> list[str]:
+        names = to_list(self.labelled.task_names[np.array(codes, np.int64)]) if codes else []
+        return [text_of(name) for name in names]
+
+    def find(self, name: Any) -> int:
+        """Return the code of a task; the text "7" matches the number 7 of the file."""
+        code = int(match([name], self.labelled.task_names)[0])
+        if code == MISSING:
+            raise Problem(404, "There is no such task", f"No task is called {name!r}.")
+        return code
+
+    def codes_of(self, names: Sequence[Any]) -> Codes:
+        """Return the codes of tasks; -1 for those that the result does not have."""
+        return match(names, self.labelled.task_names).astype(np.int64)
+
+    def among(self, names: Sequence[Any]) -> Mask:
+        mask = np.zeros(len(self.labelled.label_codes), np.bool_)
+        codes = self.codes_of(names)
+        mask[codes[codes != MISSING]] = True
+        return mask
+
+    def class_of(self, value: Any) -> Any:
+        """Return a class, or the list of a set, as it is in the data."""
+        wanted = value if self.is_sets and isinstance(value, list) else [value]
+        codes = match(wanted, self.result.class_names).tolist()
+        if MISSING in codes or isinstance(value, list) != self.is_sets:
+            shown = ", ".join(self.class_texts[:30])
+            what = "Send the list of all that apply. " if self.is_sets else ""
+            raise Problem(422, "There is no such class", f"{what}The classes are {shown}.")
+        return [self.classes[k] for k in sorted(codes)] if self.is_sets else self.classes[codes[0]]
+
+    @cached_property
+    def marks(self) -> dict[str, Mask]:
+        """What may be said of each task: see `MARKS`. Known truths are not in doubt."""
+        votes, result = self.votes, self.result
+        n = len(result.label_codes)
+        unknown = result.gold == MISSING
+        tied, unanimous = result.tied.copy(), np.zeros(n, np.bool_)
+        contested = result.confidence < (1 + CLOSE) / 2
+        if not self.is_sets:
+            per_cell, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
+            most = np.maximum.reduceat(per_cell, first)
+            n_cells = np.diff(votes.task_ptr)
+            tied |= np.add.reduceat(per_cell == np.repeat(most, n_cells), first) > 1
+            unanimous = (n_cells == 1) & (most > 1)
+            second = (
+                np.partition(result.posterior, -2, axis=1)[:, -2] if len(self.classes) > 1 else 0.0
+            )
+            contested = result.confidence - second < CLOSE
+        masks = {
+            "tied": tied & unknown,
+            "contested": contested & unknown,
+            "flipped": flipped_tasks(result),
+            "unanimous": unanimous,
+        }
+        more = len(self.labelled.label_codes) - n
+        masks = {name: np.append(mask, np.zeros(more, np.bool_)) for name, mask in masks.items()}
+        masks["predicted"] = np.arange(n + more) >= n
+        return masks
+
+    @property
+    def doubtful(self) -> Mask:
+        return np.asarray(np.logical_or.reduce([self.marks[name] for name in DOUBTS]))
+
+    def view(self, make: Callable[[Result], Value]) -> Value:
+        """Return what a function makes of the result, computed once, even if several tabs request
+        it at the same time.
+        """
+        with self._making:
+            if make not in self._made:
+                self._made[make] = make(self.result)
+        value: Value = self._made[make]
+        return value
+
+    def page(
+        self,
+        table: str,
+        keys: Mapping[str, Any],
+        sort: str,
+        descending: bool,
+        first: int,
+        most: int,
+        mask: Mask | None,
+    ) -> tuple[int, list[int]]:
+        """Return the number of rows of a table that the mask lets pass, and those of a page in the
+        order of a key.
+        """
+        if (table, sort) not in self._orders:
+            self._orders[table, sort] = np.argsort(keys[sort], kind="stable")
+        order = self._orders[table, sort][:: -1 if descending else 1]
+        codes = order if mask is None else order[mask[order]]
+        return len(codes), codes[first : first + most].tolist()
+
+    def containing(self, part: str, kind: Literal["task", "annotator"]) -> Mask:
+        """Return which tasks or annotators have this text in their names, whatever its case."""
+        if kind not in self._texts:
+            names = self.labelled.task_names if kind == "task" else self.result.annotator_names
+            self._texts[kind] = names.values.cast(pl.String).str.to_lowercase()
+        return self._texts[kind].str.contains(part.lower(), literal=True).to_numpy(writable=True)
+
+
+def by_gain(result: Result) -> Codes:
+    """Return all tasks, sorted by the expected gain of knowing their truth, the largest first."""
+    # A label drawn from the posterior phi is right with probability sum_k phi_k^2, and with
+    # probability 1 once the truth is known. Ties are broken by the number of votes, because a
+    # truth then tells about more annotators.
+    if result.label_sets is not None:
+        chance = np.asarray(result.confidence)
+    else:
+        chance = np.einsum("ik,ik->i", result.posterior, result.posterior)
+    return np.lexsort((-result.votes_per_task, chance))
