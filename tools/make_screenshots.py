@@ -1,4 +1,4 @@
-"""Makes the documentation's pictures of pages, from real pages in a real browser: python -m tools.make_screenshots
+"""Makes the documentation's pictures of pages, from real pages in a real browser: python tools/make_screenshots.py
 
 Needs the dependency group "dev", and Chromium (on Debian: apt-get install chromium).
 """
@@ -23,7 +23,6 @@ import finegold
 from finegold.errors import FinegoldWarning
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.votes.sample import write_with_texts
-from tests.support.judge_log import simulate_log
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
@@ -137,6 +136,10 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
 
 def pictures_of_judges(browser: Browser, folder: Path) -> None:
     """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
+    # the log of the tests is not installed
+    sys.path.append(str(Path(__file__).parents[1]))
+    from tests.support.judge_log import simulate_log
+
     folder.mkdir()
     drawn = simulate_log(6, 4, 400, seed=2)
     pl.DataFrame(drawn.columns).write_csv(folder / "log.csv")
