@@ -81,6 +81,9 @@ def test_the_report_the_view_the_table_and_json_say_the_same_field_by_field(path
         assert f'data-value="{one["accuracy"]["value"]}"' in cells
     page = path.read_text(encoding="utf-8")
     assert page.count("independent ones;") == 1  # one number of independent judges on the page
+    families = [note for note in data["notes"] if "of one family" in note]
+    assert page.count("of one family") == len(families) > 0  # and one of each group
+    assert "finegold judges LOG --report report.html" in page
     assert 'id="annotators"' not in page  # whose accuracies would be those that a posterior expects
 
 

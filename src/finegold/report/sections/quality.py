@@ -68,6 +68,8 @@ def quality(subject: Subject) -> Quality:
     compared = None if key is None else _compare(result, key.without(result.gold))
     voted = what_was_voted(votes_of(result), unknown)
     words = []
+    if not unknown.all() and unknown.any():
+        words.append(f"The labels of {int((~unknown).sum()):,} further tasks were given as gold.")
     if key is not None:
         taught = int(((key.codes != MISSING) & ~unknown).sum())
         unused = [
@@ -83,6 +85,10 @@ def quality(subject: Subject) -> Quality:
             " labels."
         )
     headline, explained = _headline(result, measured, compared, voted)
+    warnings, panel = subject.trust.warnings, subject.trust.correlated.warnings
+    if subject.judges is not None:
+        # the section on judges has figures of its own on judges that err alike
+        warnings = [each for each in warnings if each not in panel]
     return Quality(
         n_tasks=len(result.label_codes),
         n_votes=int(result.votes_per_task.sum()),
@@ -94,7 +100,7 @@ def quality(subject: Subject) -> Quality:
         comparison=compared,
         headline=headline,
         sentences=[*explained, *words],
-        warnings=[as_sentence(each) for each in subject.trust.warnings],
+        warnings=[as_sentence(each) for each in warnings],
         histogram=[
             Bin(round(a, 2), round(b, 2), int(n))
             for a, b, n in zip(edges, edges[1:], counts, strict=False)

@@ -56,6 +56,13 @@ def record(subject: Subject) -> Record:
         settings.append(Setting(name, text, is_changed))
     changed = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in settings if s.is_changed]
     command = ["finegold aggregate votes.csv -o labels.csv --method", result.method, *changed]
+    about = "" if method is None else _first_sentence(method.__doc__ or "")
+    if subject.judges is not None:
+        about = (
+            "Judges count by what the known truths say about them; with fewer than ten truths, all"
+            " judges count alike."
+        )
+        command = ["finegold judges LOG --report report.html"]
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         # run from a source folder, not installed
@@ -65,7 +72,7 @@ def record(subject: Subject) -> Record:
     steps = [*result.steps[:-1][::every], result.steps[-1]]
     return Record(
         method=result.method,
-        about="" if method is None else _first_sentence(method.__doc__ or ""),
+        about=about,
         settings=settings,
         converged=result.converged,
         stopped=result.stopped,
