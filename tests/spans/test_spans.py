@@ -166,8 +166,8 @@ NO_PLACE = label_studio(1, TEXT) | {"annotations": [{"result": [{"value": {"labe
 TWO_TEXTS = lines(*({"id": 1, "text": text, "label": []} for text in "xy"))
 REFUSED = {
     "two texts": ("a.jsonl", TWO_TEXTS, "has two texts"),
-    "damaged": ("a.json", json.dumps([label_studio(1, "x")])[:-2], "is not complete JSON"),
-    "a place is missing": ("a.json", json.dumps([NO_PLACE]), r"record 1 is damaged \(KeyError"),
+    "damaged": ("a.json", json.dumps([label_studio(1, "x")])[:-2], "record 1: the file is cut short; export it again"),
+    "a place is missing": ("a.json", json.dumps([NO_PLACE]), r"record 1: .* is not expected there \('start'"),
     "records of something else": ("a.json", '[{"task": 1, "vote": 2}]', "no marks are known"),
     "nobody marked anything": ("t.csv", TABLE.replace("0,4,PER", ",,"), "nobody marked anything"),
     "all members of doccano": ("all.jsonl", lines({"id": 1, "text": "x", "label": []}), "all members together"),

@@ -5,7 +5,6 @@ CoNLL, tables.
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 from collections import Counter
@@ -17,7 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Remedy
+from finegold.io.exports.base import DamagedExport, json_records, with_numbers
 from finegold.spans.marks import Marks, Reading, collect
 
 FORMS = (
@@ -141,40 +141,27 @@ def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Rea
 
 
 def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    records = _records(file)
-    for number, record in enumerate(records, 1):
+    seen = Counter[str]()
+
+    def readings_of(record: Any) -> Iterator[Reading]:
+        if not isinstance(record, dict):
+            raise DamagedExport("expected a record")
         reader = next((read for fits, read in RECORDS if fits(record)), None)
+        if reader is None and not seen["known"]:
+            fields = ", ".join(list(record)[:8])
+            raise DamagedExport(f"no marks are known in records with the fields {fields}", FORMS)
         if reader is None:
-            if number == 1:
-                fields = ", ".join(list(record)[:8])
-                problem = f"no marks are known in records with the fields {fields}"
-                raise InputError(f"{file.name}: {problem}; {FORMS}")
             left_out["records of another form"] += 1
-            continue
-        try:
-            yield from reader(record, file, left_out)
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"{file.name}, record {number} is damaged ({type(error).__name__}: {error}); export it again"
-            ) from None
+            return
+        seen["known"] += 1
+        yield from reader(record, file, left_out)
 
-
-def _records(file: File) -> list[dict[str, Any]]:
     try:
-        if file.text.lstrip().startswith("["):
-            found = json.loads(file.text)
-        else:
-            try:
-                found = [json.loads(line) for line in file.text.splitlines() if line.strip()]
-            except ValueError:
-                found = [json.loads(file.text)]
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file.name} is not complete JSON ({error}); export it again") from None
-    if not all(isinstance(record, dict) for record in found):
-        raise InputError(f"{file.name} is JSON, but not a list of records")
-    return list(found)
+        records = json_records(io.BytesIO(file.text.encode(errors="surrogatepass")))
+        yield from with_numbers(records, readings_of)
+    except DamagedExport as error:
+        remedies = error.remedies or [Remedy(text="export it again")]
+        raise InputError(error.problem, f"{file.name}, record {error.record}", remedies) from None
 
 
 def _label_studio(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
@@ -239,9 +226,9 @@ def _doccano(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iter
         ]
     who = record.get("annotator", record.get("username", file.stem))
     if who == EVERYBODY:
-        raise InputError(
-            f"{file.name} holds the marks of all members together, so that nobody can tell who marked"
-            ' what; export a project without "Share annotations across all users"'
+        raise DamagedExport(
+            "the file holds the marks of all members together, so that nobody can tell who marked what",
+            'export a project without "Share annotations across all users"',
         )
     spans = [(int(start), int(end), str(label)) for start, end, label in marked]
     yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
