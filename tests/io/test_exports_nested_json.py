@@ -145,6 +145,10 @@ FOR_EACH = [{f"annotator_{who}": [said] for who, said in each.items()} for each 
 OF_PEOPLE = {(task, f"annotator_{who}", said) for task, who, said in PARTS}
 SCORES = [{"coherence": 1, "fluency": 5}, {"coherence": 1, "fluency": 4}]
 TURNED = {who: {f"t{n}": "xy"[n % 3 // 2] for n in range(9)} for who in ("ann", "bob")}
+BY_ROWS = {
+    who: [{"id": task, "text": "?", "label": said} for task, said in labels.items()]
+    for who, labels in TURNED.items()
+}
 MODELS = {"gpt-4": TURNED["ann"], "claude": TURNED["bob"]}
 RIGHT_WAY = {(f"t{n}", who, "xy"[n % 3 // 2]) for n in range(9) for who in ("ann", "bob")}
 OF_MODELS = {(task, {"ann": "gpt-4", "bob": "claude"}[who], said) for task, who, said in RIGHT_WAY}
@@ -181,6 +185,7 @@ test_votes_one_level_deeper = check_each({
 test_keys_that_are_annotators_are_told_and_other_objects_refused = check_each({
     "annotators by name": reads(FILE, TURNED, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "few keys with many tasks": reads(FILE, MODELS, OF_MODELS, warns='taken as annotators: "gpt-4", "claude"'),
+    "rows of each annotator": reads(FILE, BY_ROWS, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "numbers by model may be counts": refuses(FILE, NUMBERS, "object of columns (gpt-4, claude)", "nested-json"),
     "numbers by model that are votes": reads(
         FILE, NUMBERS, {(f"q{n}", model, n % 5) for n in range(9) for model in NUMBERS}, format="nested-json",

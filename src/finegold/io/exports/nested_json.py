@@ -100,15 +100,44 @@ def _tasks(seen: Source, turned: list[str]) -> Iterator[Task]:
     with base.open_export(seen) as file:
         pairs = _pairs_in(base.Json(file))
         first = list(islice(pairs, SAMPLE))
-        if not _are_annotators(first):
+        have_rows = _are_rows_of_annotators(first)
+        if not have_rows and not _are_annotators(first):
             yield from chain(first, pairs)
             return
         by_task: dict[str, dict[str, Any]] = defaultdict(dict)
-        for annotator, labels in chain(first, pairs):
+        for annotator, votes in chain(first, pairs):
+            labels = _labels_by_task(votes) or {} if have_rows else votes
             for task, label in labels.items():
                 by_task[task][annotator] = label
         turned += [annotator for annotator, _ in first]
         yield from by_task.items()
+
+
+def _are_rows_of_annotators(pairs: Sequence[Task]) -> bool:
+    """Return whether all values are lists of rows that name their tasks, of which some are in
+    several lists.
+    """
+    rows = [_labels_by_task(value) for _, value in pairs]
+    if len(rows) < 2 or any(each is None for each in rows):
+        return False
+    return len({task for each in rows for task in each or ()}) < sum(
+        len(each or ()) for each in rows
+    )
+
+
+def _labels_by_task(value: Any) -> dict[str, Any] | None:
+    """Return the labels in a list of rows such as {"id": ..., "label": ...} by their tasks; None if
+    it holds something else.
+    """
+    labels = {}
+    for row in value if isinstance(value, list) else [None]:
+        if not isinstance(row, dict) or candidates(row, ANNOTATOR):
+            return None
+        tasks, said = candidates(row, ROW_ID), candidates(row, LABEL)
+        if len(tasks) != 1 or len(said) != 1:
+            return None
+        labels[text_of(row[tasks[0]])] = row[said[0]]
+    return labels
 
 
 def _pairs_in(content: base.Json) -> Iterator[Task]:
