@@ -32,21 +32,20 @@ def as_frame(votes: Any) -> pl.DataFrame:
     """Return the table that an object holds."""
     # by its own method: the Arrow table inside may hold rows that were filtered out
     if _is_data_set(votes):
-        native = (
-            votes.to_polars() if callable(getattr(votes, "to_polars", None)) else votes.to_pandas()
-        )
-        return _with_class_names(to_polars(native), votes.features)
-    if _is_arrow(votes):
+        convert = getattr(votes, "to_polars", None) or votes.to_pandas
+        return _with_class_names(to_polars(convert()), votes.features)
+    if isinstance(votes, np.ndarray):
+        if votes.dtype.names and votes.ndim == 1:
+            return _of_columns({name: votes[name] for name in votes.dtype.names})
+        if votes.ndim == 2:
+            how = "finegold.Annotations.from_matrix(matrix, abstain=-1)"
+            raise InputError(f"a matrix of tasks and annotators is read with {how}")
+    elif isinstance(votes, Mapping):
+        return _of_splits(votes) if _are_splits(votes) else _of_columns(votes)
+    elif _is_arrow(votes):
         return _of_arrow(votes)
-    if isinstance(votes, np.ndarray) and votes.dtype.names and votes.ndim == 1:
-        return pl.DataFrame({name: _column(name, votes[name]) for name in votes.dtype.names})
-    if isinstance(votes, Mapping):
-        return _of_mapping(votes)
-    if isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray | np.ndarray):
+    elif isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray):
         return _with_class_names(_of_rows(list(votes)), getattr(votes, "features", None))
-    if getattr(votes, "ndim", None) == 2:
-        how = "finegold.Annotations.from_matrix(matrix, abstain=-1)"
-        raise InputError(f"a matrix of tasks and annotators is read with {how}")
     raise InputError(
         f"votes or truths of type {type(votes).__name__} cannot be read; expected {ACCEPTED}"
     )
@@ -102,22 +101,33 @@ def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
     )
 
 
+def _are_splits(votes: Mapping[Any, Any]) -> bool:
+    return bool(votes) and all(
+        hasattr(part, "features") and (_is_data_set(part) or isinstance(part, Iterable))
+        for part in votes.values()
+    )
+
+
+def _of_splits(votes: Mapping[Any, Any]) -> pl.DataFrame:
+    """Return the splits of a data set, some of which have rows that come one by one."""
+    table = _join({str(name): as_frame(split) for name, split in votes.items()}, "the split")
+    if len(votes) > 1:
+        names = ", ".join(map(str, votes))
+        warn_user(f"the splits {names} are read together; give one of them to read it alone")
+    return table
+
+
 def _join(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
     (first, expected), *_ = frames.items()
     for name, frame in frames.items():
-        differing = sorted(set(frame.columns) ^ set(expected.columns))
-        if differing:
-            raise InputError(
-                f'{kind} "{name}" has other columns than "{first}" ({", ".join(differing)})'
-            )
-    columns = {}
-    for name in expected.columns:
-        parts = [frame.get_column(name) for frame in frames.values()]
-        are_alike = len({part.dtype for part in parts}) == 1
-        columns[name] = (
-            pl.concat(parts) if are_alike else series_of([each for part in parts for each in part])
-        )
-    return pl.DataFrame(columns)
+        if differing := ", ".join(sorted(set(frame.columns) ^ set(expected.columns))):
+            raise InputError(f'{kind} "{name}" has other columns than "{first}" ({differing})')
+    return pl.DataFrame(
+        {
+            name: series_of([value for frame in frames.values() for value in frame[name].to_list()])
+            for name in expected.columns
+        }
+    )
 
 
 def _is_arrow(votes: Any) -> bool:
@@ -129,66 +139,43 @@ def _of_arrow(votes: Any) -> pl.DataFrame:
         return pl.DataFrame(votes)
     except Exception as error:
         # whatever the producer of the stream or Polars raises
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(
-            f"the Arrow data of type {type(votes).__name__} are not a table ({reason})"
-        ) from error
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        problem = f"the Arrow data of type {type(votes).__name__} are not a table ({reason})"
+        raise InputError(problem) from error
 
 
-def _of_mapping(votes: Mapping[Any, Any]) -> pl.DataFrame:
-    """Return a table of columns, or of the splits of a data set, some of which have rows that come
-    one by one.
-    """
-    if not votes:
+def _of_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
+    if not columns:
         raise InputError(
             "the dict of columns has no columns; expected at least task, annotator and label"
         )
-    if all(
-        hasattr(part, "features") and (_is_data_set(part) or isinstance(part, Iterable))
-        for part in votes.values()
-    ):
-        table = _join({str(name): as_frame(split) for name, split in votes.items()}, "the split")
-        if len(votes) > 1:
-            text = (
-                f"the splits {', '.join(map(str, votes))} are read together; give one of them to"
-                " read it alone"
-            )
-            warn_user(text)
-        return table
-    columns = {str(name): _column(name, values) for name, values in votes.items()}
-    first = next(iter(columns))
-    for name, column in columns.items():
-        if len(column) != len(columns[first]):
+    table = {str(name): _column(name, values) for name, values in columns.items()}
+    first = next(iter(table))
+    for name, column in table.items():
+        if len(column) != len(table[first]):
             problem = (
                 f'the column "{name}" has {len(column):,} values, but "{first}" has'
-                f" {len(columns[first]):,}"
+                f" {len(table[first]):,}"
             )
             raise InputError(f"{problem}; the columns of a table have the same length")
-    return pl.DataFrame(columns)
+    return pl.DataFrame(table)
 
 
 def _column(name: Any, values: Any) -> pl.Series:
     if isinstance(values, np.ma.MaskedArray):
         return series_of(values.tolist())
-    if isinstance(values, np.ndarray) and values.ndim == 1:
-        if values.dtype.kind == "S":
-            try:
-                return pl.Series(np.char.decode(values, "utf-8"))
-            except UnicodeDecodeError:
-                raise InputError(
-                    f'the column "{name}" holds bytes that are not valid UTF-8; decode it first'
-                ) from None
-        return series_of(values)
-    if isinstance(values, list | tuple):
+    if isinstance(values, np.ndarray) and values.dtype.kind == "S":
+        values = [value.decode(errors="backslashreplace") for value in values.tolist()]
+    if isinstance(values, list | tuple | np.ndarray):
         return series_of(values)
     import narwhals as nw
 
     try:
         return polars_column(nw.from_native(values, series_only=True))
     except TypeError:
-        words = f'"{name}" is of type {type(values).__name__}'
+        problem = f'"{name}" is of type {type(values).__name__}'
         raise InputError(
-            f"{words}; expected a list, an array or a series of values: a dict of columns"
+            f"{problem}; expected a list, an array or a series of values: a dict of columns"
         ) from None
 
 
@@ -196,36 +183,25 @@ def _of_rows(rows: list[Any]) -> pl.DataFrame:
     if not rows:
         raise InputError("there are no rows; expected at least one vote")
     if all(map(_is_arrow, rows)):
-        return _join(
-            {str(number): _of_arrow(batch) for number, batch in enumerate(rows, start=1)},
-            "record batch",
-        )
+        batches = {str(number): _of_arrow(batch) for number, batch in enumerate(rows, start=1)}
+        return _join(batches, "record batch")
     first = rows[0]
     kind = next((kind for kind in (Mapping, tuple, list) if isinstance(first, kind)), None)
     if kind is None:
         problem = f"row 1 is of type {type(first).__name__}; expected a dict or a tuple"
         raise InputError(f"{problem}. Finegold reads {ACCEPTED}")
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, kind):
-            words, expected = (
-                f"row {number:,} is of type {type(row).__name__}",
-                f"is of type {type(first).__name__}",
-            )
-            raise InputError(f"{words}, but row 1 {expected}; rows must be alike")
-        if kind is not Mapping and len(row) != len(first):
-            words = f"row {number:,} has {len(row)} values"
-            raise InputError(f"{words}, but row 1 has {len(first)}; rows must be alike")
+        seen, expected = f"is of type {type(row).__name__}", f"is of type {type(first).__name__}"
+        if isinstance(row, kind) and kind is not Mapping:
+            seen, expected = f"has {len(row)} values", f"has {len(first)}"
+        if not isinstance(row, kind) or (kind is not Mapping and len(row) != len(first)):
+            raise InputError(f"row {number:,} {seen}, but row 1 {expected}; rows must be alike")
     if kind is Mapping:
-        keys = dict.fromkeys(name for row in rows for name in row)
-        return pl.DataFrame(
-            {str(name): series_of([row.get(name) for row in rows]) for name in keys}
-        )
-    names: Sequence[str] | None = getattr(first, "_fields", None) or TUPLES.get(len(first))
-    if names is None:
+        names = dict.fromkeys(name for row in rows for name in row)
+        return _of_columns({name: [row.get(name) for row in rows] for name in names})
+    columns: Sequence[str] | None = getattr(first, "_fields", None) or TUPLES.get(len(first))
+    if columns is None:
         raise InputError(
             f"row 1 has {len(first)} values; expected 3: task, annotator, label (or give dicts)"
         )
-    columns = zip(*rows, strict=True)
-    return pl.DataFrame(
-        {name: series_of(column) for name, column in zip(names, columns, strict=True)}
-    )
+    return _of_columns(dict(zip(columns, zip(*rows, strict=True), strict=True)))
