@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.kernels.compiling import in_threads, ranges
+from finegold.kernels.compiling import in_threads
 
 MISSING = -1
 TEXT = (pl.String, pl.Categorical, pl.Enum)
@@ -43,6 +43,8 @@ INTEGER_PATTERN = r"^(0|-?[1-9][0-9]{0,37})$"
 NOT_BLANK = r"[^\s\x1c-\x1f]"
 
 Codes = NDArray[np.int32]
+_Found = tuple[Codes, pl.Series]
+ROWS_PER_RUN = 2**20
 
 
 class Names:
@@ -264,7 +266,7 @@ def encode(column: Names | pl.Series) -> Coded:
     if kind in TEXT:
         words = values.cast(pl.String).cast(pl.Categorical(pl.Categories.random()))
         codes, names = _codes_of_categories(words)
-    elif (dense := _codes_of_integers(values)) is not None:
+    elif _is_plain(values) and (dense := _codes_of_integers(values.to_numpy())) is not None:
         codes, names = dense
     else:
         names = values.drop_nulls().unique().sort()
@@ -286,6 +288,12 @@ def _refuse_lists(values: pl.Series) -> None:
         text="to name the tool",
     )
     raise InputError(f"{problem}; expected text, numbers or booleans", remedies=[remedy])
+
+
+def _is_plain(values: pl.Series) -> bool:
+    kind = values.dtype
+    is_wide = kind in (pl.Int128, pl.UInt128)
+    return kind.is_integer() and not is_wide and not values.null_count()
 
 
 def encode_ids(column: Names | pl.Series, is_text: bool) -> Coded:
@@ -318,18 +326,16 @@ def _codes_of_categories(words: pl.Series) -> tuple[Codes, pl.Series]:
     return renumber(codes, rank), names.gather(order)
 
 
-def _codes_of_integers(values: pl.Series) -> tuple[Codes, pl.Series] | None:
+def _codes_of_integers(column: NDArray[Any], into: Codes | None = None) -> _Found | None:
     """Return codes and names of integers that are dense in their range, without sorting them;
-    None for other values.
+    None for other values. Codes are written into `into`, which may be the column itself.
     """
-    kind = values.dtype
-    if not kind.is_integer() or kind in (pl.Int128, pl.UInt128) or values.null_count():
-        return None
-    column = values.to_numpy()
     low, high = (int(column.min()), int(column.max())) if column.size else (0, MISSING)
     if high - low > MAX_RANGE_PER_VALUE * column.size + 1000 or high >= 2**63:
         return None
-    runs = [slice(*run) for run in ranges(column.size)]
+    # little memory beside the column
+    starts = range(0, column.size, ROWS_PER_RUN)
+    runs = [slice(start, start + ROWS_PER_RUN) for start in starts]
     present = np.zeros(high - low + 1, dtype=bool)
 
     def offset(run: slice) -> NDArray[np.int64]:
@@ -343,7 +349,8 @@ def _codes_of_integers(values: pl.Series) -> tuple[Codes, pl.Series] | None:
     names = pl.Series((np.flatnonzero(present) + low).astype(column.dtype))
     if column.dtype == np.int32 and low == 0 and len(names) == high + 1:
         return column, names
-    codes, code_of = np.empty(column.size, np.int32), np.cumsum(present, dtype=np.int32) - 1
+    codes = np.empty(column.size, np.int32) if into is None else into
+    code_of = np.cumsum(present, dtype=np.int32) - 1
 
     def look_up(run: slice) -> None:
         codes[run] = code_of[offset(run)]
@@ -440,15 +447,22 @@ class Encoder:
 
 def _encode_parts(parts: list[pl.Series], kind: pl.Categorical | None, first: Any) -> Coded:
     """Encode a column that has come in parts, which are used up, in the type of the first one."""
-    types = {part.dtype for part in parts} - {pl.Null()}
+    name, types = parts[0].name, {part.dtype for part in parts} - {pl.Null()}
     if kind is None and (len(types) < 2 or all(each.is_integer() for each in types)):
+        is_short = types == {pl.Int32()}
+        if is_short and all(map(_is_plain, parts)):
+            # the codes take the place of the integers
+            whole = _to_array(parts)
+            if (dense := _codes_of_integers(whole, into=whole)) is not None:
+                return Coded(dense[0], Names(dense[1].cast(first)))
+            parts = [pl.Series(name, whole)]
         frames = [part.to_frame() for part in parts]
         parts.clear()
         column = pl.concat(frames, how="vertical_relaxed").to_series()
         frames.clear()
         coded = encode(column)
-        is_short = column.dtype == pl.Int32 and first == pl.Int64
-        as_given = first if is_short or column.dtype == pl.Null else column.dtype
+        is_given = column.dtype == pl.Null or (is_short and first == pl.Int64)
+        as_given = first if is_given else column.dtype
         return Coded(coded.codes, Names(coded.names.values.cast(as_given)))
     # numbers that came before a text, or other types that became text
     shared = kind or pl.Categorical(pl.Categories.random())
@@ -456,3 +470,14 @@ def _encode_parts(parts: list[pl.Series], kind: pl.Categorical | None, first: An
     parts.clear()
     codes, names = _codes_of_categories(pl.concat(words))
     return Coded(codes, Names(names))
+
+
+def _to_array(parts: list[pl.Series]) -> Codes:
+    """Join the parts, which are freed on the way."""
+    whole, start = np.empty(sum(map(len, parts)), np.int32), 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        whole[start : start + len(part)] = part.to_numpy()
+        start += len(part)
+    return whole
