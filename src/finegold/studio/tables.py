@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from finegold.api.result import Result
+from finegold.insight.certify import exact_interval
 from finegold.insight.spam import spam
 from finegold.results.matrices import matrices
 from finegold.studio import judging, measuring
@@ -17,7 +18,7 @@ from finegold.studio.loaded import Codes, LoadedResult, Mask
 from finegold.studio.problems import Problem
 from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.security import OWNER
-from finegold.studio.services import At, Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.services import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name
 from finegold.studio.store import name_key
 from finegold.studio.tasks import TaskView, blinded, view_tasks
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -26,6 +27,8 @@ router = APIRouter(tags=["tables"], prefix="/projects/{project:id}")
 
 # of the text in a row of tasks
 LINE_LENGTH = 140
+# votes on random tasks from which an interval is shown
+LEAST_CHECKED = 5
 # classes of a confusion matrix
 MAX_MATRIX = 12
 # What kinds of annotators whose votes tell nothing do.
@@ -95,10 +98,10 @@ class AnnotatorLine(BaseModel):
     annotator: str
     n_votes: int
     accuracy: float = Field(description="Expected share of right votes, by the labels.")
-    low: float | None = Field(description="95 % interval, where enough truths are known.")
+    low: float | None = Field(description="95 % interval, where enough random tasks are checked.")
     high: float | None
     agreement: float = Field(description="Share of the votes that equal the label.")
-    n_known: int = Field(description="Number of votes on tasks with a known truth.")
+    n_known: int = Field(description="Number of votes on random tasks that people checked.")
     right: int = Field(description="Number of these that are right.")
     suspicion: str
 
@@ -219,7 +222,10 @@ def task(
 
 @router.get("/annotators", dependencies=REVIEWERS_WHO_SEE)
 def annotators(
-    project: ProjectId, shown: Shown, wanted: Annotated[AnnotatorFilter, Query()]
+    project: ProjectId,
+    shown: Shown,
+    services: ServicesDep,
+    wanted: Annotated[AnnotatorFilter, Query()],
 ) -> Page[AnnotatorLine]:
     """Return a page of annotators with their expected accuracy."""
     result = shown.result
@@ -232,17 +238,26 @@ def annotators(
     mask = shown.containing(wanted.search, "annotator") if wanted.search else None
     span = (wanted.first, wanted.most)
     total, codes = shown.page("annotator", keys, wanted.sort, wanted.descending, *span, mask)
-    return Page(total=total, rows=_lines(shown, codes))
+    return Page(total=total, rows=_lines(services, project, shown, codes))
 
 
-def _known(result: Result) -> tuple[Codes, Codes]:
-    """Return how many votes of each annotator are on tasks with a known truth, and are right."""
-    n, votes = len(result.accuracy), result.annotations
-    if votes is None or votes.multi or not (result.gold != MISSING).any():
+def _checked(services: Services, project: int, shown: LoadedResult) -> tuple[Codes, Codes]:
+    """Return how many votes of each annotator are on random tasks that people checked, and are
+    right. Tasks that were judged because they are doubtful would say less of everybody.
+    """
+    n, votes = len(shown.result.accuracy), shown.votes
+    checked = list(measuring.checked_truths(services, project).values())
+    if shown.is_sets or not checked:
         return np.zeros(n, np.int64), np.zeros(n, np.int64)
+    truth = np.full(votes.n_tasks, MISSING, np.int64)
+    place = {name: code for code, name in enumerate(shown.class_texts)}
+    codes = shown.codes_of([each.task for each in checked]).tolist()
+    for code, each in zip(codes, checked, strict=True):
+        if 0 <= code < votes.n_tasks:
+            truth[code] = place.get(text_of(each.label), -2)
     task, who, label = votes.votes()
-    known = result.gold[task] != MISSING
-    right = known & (result.gold[task] == label)
+    known = truth[task] != MISSING
+    right = known & (truth[task] == label)
     return np.bincount(who[known], minlength=n), np.bincount(who[right], minlength=n)
 
 
@@ -250,15 +265,17 @@ def _suspicions(result: Result) -> list[str]:
     return [] if result.label_sets is not None else list(spam(result).kind)
 
 
-def _lines(shown: LoadedResult, codes: list[int]) -> list[AnnotatorLine]:
+def _lines(
+    services: Services, project: int, shown: LoadedResult, codes: list[int]
+) -> list[AnnotatorLine]:
     result = shown.result
-    n_known, right = shown.view(_known)
+    n_known, right = _checked(services, project, shown)
     kinds = shown.view(_suspicions)
     names = to_list(result.annotator_names)
 
-    def bound(values: object, code: int) -> float | None:
-        value = float(np.asarray(values)[code])
-        return round(value, 4) if np.isfinite(value) else None
+    def bounds(code: int) -> tuple[float | None, float | None]:
+        n = int(n_known[code])
+        return exact_interval(int(right[code]), n) if n >= LEAST_CHECKED else (None, None)
 
     return [
         AnnotatorLine(
@@ -266,8 +283,8 @@ def _lines(shown: LoadedResult, codes: list[int]) -> list[AnnotatorLine]:
             annotator=text_of(names[code]),
             n_votes=int(result.votes_per_annotator[code]),
             accuracy=round(float(result.accuracy[code]), 4),
-            low=bound(result.accuracy_low, code),
-            high=bound(result.accuracy_high, code),
+            low=bounds(code)[0],
+            high=bounds(code)[1],
             agreement=round(float(result.agreement[code]), 4),
             n_known=int(n_known[code]),
             right=int(right[code]),
@@ -278,7 +295,7 @@ def _lines(shown: LoadedResult, codes: list[int]) -> list[AnnotatorLine]:
 
 
 @router.get("/annotators/{at:at}", dependencies=REVIEWERS_WHO_SEE)
-def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
+def annotator(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> AnnotatorView:
     """Return an annotator with their confusion matrix."""
     result = shown.result
     check_index(at, len(result.accuracy), "annotator")
@@ -292,7 +309,7 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
             found = matrices(result, np.array([at], np.int32), classes)[0]
             matrix = np.asarray(found).round(4).tolist()
     return AnnotatorView(
-        row=_lines(shown, [at])[0],
+        row=_lines(services, project, shown, [at])[0],
         classes=[shown.class_texts[code] for code in classes.tolist()],
         confusion=matrix,
         n_mistakes=wrong,
