@@ -47,23 +47,10 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, to_list
 from finegold.votes.frames import make_frame
 
-MODELS = {
-    *(
-        "claude",
-        "command",
-        "deepseek",
-        "falcon",
-        "gemini",
-        "gemma",
-        "glm",
-        "gpt",
-        "grok",
-        "jamba",
-        "kimi",
-        "llama",
-    ),
-    *("mistral", "mixtral", "nova", "o", "phi", "prometheus", "qwen", "vicuna", "yi"),
-}
+MODELS = re.compile(
+    "claude|command|deepseek|falcon|gemini|gemma|glm|gpt|grok|jamba|kimi|llama|mistral|mixtral|nova"
+    "|o|phi|prometheus|qwen|vicuna|yi"
+)
 # Other names count as models if they contain a size or a variant: acme-7b, acme-instruct.
 SIZES_AND_VARIANTS = re.compile(
     r"(?<![a-z0-9])(\d+(\.\d+)?b|chat|instruct|large|mini|nano|preview|small|turbo)(?![a-z0-9])"
@@ -82,7 +69,7 @@ def families(names: Sequence[str]) -> dict[str, list[int]]:
         # without its provider
         model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]
         begins = STEM.match(model)
-        if begins and (begins[1] in MODELS or SIZES_AND_VARIANTS.search(model)):
+        if begins and (MODELS.fullmatch(begins[1]) or SIZES_AND_VARIANTS.search(model)):
             members.setdefault(begins[1], []).append(position)
     return {stem: positions for stem, positions in members.items() if len(positions) > 1}
 

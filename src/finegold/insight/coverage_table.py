@@ -37,14 +37,12 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
             label matrix.
 
     Returns:
-        Of the kind of the votes (Polars for files and arrays), with one row per annotator: -
-        annotator, n_votes - coverage: share of all tasks on which the annotator votes - polarity:
-        list of the classes that the annotator ever votes for - overlaps: share of all tasks on
-        which the annotator and another vote - conflicts: share of all tasks on which another
-        annotator votes differently - accuracy: with a result, the expected accuracy; with gold,
-        accuracy_low and accuracy_high, its 95 % interval - n_truths, empirical_accuracy: with
-        truths, the number of votes on tasks whose truth is known, and the share of these that is
-        right Annotators who never voted come last.
+        DataFrame: Of the kind of the votes (Polars for files and arrays), with one row per
+            annotator; those who never voted come last. As shares of all tasks, `coverage` counts
+            the annotator's, `overlaps` those on which another one votes too, and `conflicts` those
+            on which another one votes differently; `polarity` lists the classes that the annotator
+            votes for. A result adds `accuracy`, gold its interval, and truths `n_truths` and
+            `empirical_accuracy`, the share of right votes on tasks whose truth is known.
 
     Raises:
         InputError: If the votes cannot be read, or no truth belongs to a task with votes.

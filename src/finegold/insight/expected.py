@@ -11,7 +11,7 @@ from finegold.insight.votes import Floats, truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results import metrics
-from finegold.results.data import TASKS_PER_RUN, ResultData, summarise
+from finegold.results.data import ResultData, summarise
 from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import make_frame
@@ -29,18 +29,8 @@ def expected_accuracy(result: ResultData) -> float | None:
     unknown = result.gold == MISSING
     if result.label_sets is not None or not unknown.any():
         return None
-    if not unknown.all():
-        return float(result.confidence[unknown].mean())
-
-    def total(first: int, end: int) -> Any:
-        """Sum as NumPy does, half by half, but without an array of all confidences."""
-        if end - first <= TASKS_PER_RUN:
-            posterior, codes = result.posterior[first:end], result.label_codes[first:end]
-            return replace(result, posterior=posterior, label_codes=codes).confidence.sum()
-        middle = first + (end - first) // 2 // 8 * 8
-        return total(first, middle) + total(middle, end)
-
-    return float(total(0, len(unknown)) / len(unknown))
+    confidence = result.confidence
+    return float(confidence.mean() if unknown.all() else confidence[unknown].mean())
 
 
 def caution(result: ResultData) -> str:
