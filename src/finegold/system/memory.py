@@ -5,16 +5,13 @@ nearest name to a misspelt one.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import math
 import os
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from finegold.errors import InputError, OutputError
-from finegold.system.files import write_bytes
+from finegold.errors import InputError
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -72,32 +69,6 @@ def in_words(n_bytes: float) -> str:
         if n_bytes < 1e9
         else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
     )
-
-
-def system_cache_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "finegold" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "finegold"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "finegold"
-
-
-def cached_text(name: str, make: Callable[[], str]) -> str:
-    """Return the text of this name from the cache folder. If it is missing or damaged, make it and
-    store it.
-    """
-    path = system_cache_folder() / name
-    with suppress(OSError, ValueError):
-        digest, _, stored = path.read_bytes().partition(b"\n")
-        if hashlib.sha256(stored).hexdigest().encode() == digest:
-            return stored.decode()
-    text = make()
-    # without a writable folder, each process makes it
-    with suppress(OSError, OutputError):
-        data = text.encode()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
-    return text
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
