@@ -1,5 +1,5 @@
-"""Limits that the environment sets, the memory that is available, the folder of caches, and the
-nearest name to a misspelt one.
+"""Limits that the environment sets, the memory that is available, and the nearest name to a
+misspelt one.
 """
 
 from __future__ import annotations
