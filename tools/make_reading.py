@@ -18,12 +18,14 @@ from finegold.cli.app import app
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.io.corpus import Case, dirt  # noqa: E402
+from tests.io.corpus import Case, dirt, faults  # noqa: E402
 
 SECTIONS = {
     "Spellings and number formats": dirt.SPELLINGS_CASES,
     "What counts as no vote": dirt.NO_VOTES_CASES,
     "Votes that look wrong": dirt.ALARMS_CASES,
+    "What spreadsheets and programs do": faults.DIRT_CASES,
+    "Shapes of tables": faults.FAULTS_CASES,
     "Gold": dirt.GOLD_CASES,
     "Truths of an evaluation": dirt.TRUTHS_CASES,
     "JSON, and one file per annotator": dirt.NESTED_CASES,

@@ -461,7 +461,7 @@ def _encode_parts(parts: list[pl.Series], kind: pl.Categorical | None, first: An
         column = pl.concat(frames, how="vertical_relaxed").to_series()
         frames.clear()
         coded = encode(column)
-        is_given = column.dtype == pl.Null or (is_short and first == pl.Int64)
+        is_given = column.dtype == pl.Null or (column.dtype == pl.Int32 and first == pl.Int64)
         as_given = first if is_given else column.dtype
         return Coded(coded.codes, Names(coded.names.values.cast(as_given)))
     # numbers that came before a text, or other types that became text
