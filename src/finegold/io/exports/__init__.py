@@ -79,18 +79,16 @@ def _tool(name: str, seen: Source, names: frozenset[str]) -> Export | None:
 
 def export_named(name: str) -> Export:
     """Return the reader of a format. Raise an InputError that lists all formats if there is none."""
-    # a module has an EXPORT or, if it reads several formats, EXPORTS
     if name in MARKS:
-        reader = import_module(f"{__name__}.{MARKS[name][0]}")
-        exports: Sequence[Export] = getattr(reader, "EXPORTS", None) or [reader.EXPORT]
-        return next(export for export in exports if export.name == name)
-    if (export := _outside().get(name)) is None:
+        export: Export = import_module(f"{__name__}.{MARKS[name][0]}").EXPORT
+        return export
+    if name not in _outside():
         known = format_names()
         raise InputError(
             f'there is no format "{name}"; Finegold knows'
             f" {', '.join(known)}{did_you_mean(name, known)}"
         )
-    return export
+    return _outside()[name]
 
 
 def format_names() -> list[str]:
