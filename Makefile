@@ -37,8 +37,6 @@ lint: $(READY)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(RUN) tools/check_docstrings.py
-	$(RUN) tools/check_english.py
 
 # Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
 # Each uses one thread where libraries would start more.
@@ -64,9 +62,10 @@ test-processors: $(READY)
 	NUMBA_CPU_NAME=haswell $(RUN) -m pytest $(PARALLEL) -m "not slow" tests/methods
 	NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" $(RUN) -m pytest $(PARALLEL) -m "not slow" tests/methods
 
-# The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
+# The tests with the oldest and with the newest versions that pyproject.toml allows, each in an environment of its own.
 test-dependencies: $(READY)
-	$(RUN) tools/dependencies.py
+	$(RUN) -m uv run --isolated --resolution lowest-direct --all-extras --group dev pytest $(PARALLEL) -m "not slow" -W ignore::DeprecationWarning
+	$(RUN) -m uv run --isolated --resolution highest --all-extras --group dev pytest $(PARALLEL) -m "not slow"
 
 # The tables and figures of the PTBCC paper, compared with the printed numbers; data sets are fetched if there are none.
 OUT ?= .paper
@@ -93,7 +92,8 @@ coverage: $(READY)
 
 # constraints.txt anew, with the newest versions. It has names and versions only, no addresses.
 lock: $(READY)
-	$(RUN) tools/lock.py
+	$(RUN) -m uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 \
+	    --no-annotate --no-header --quiet --upgrade --output-file constraints.txt
 
 # sdist and wheel in dist/, checked and tried in a fresh environment, then a tag. DRY_RUN=1 leaves out the tag.
 release: $(READY)

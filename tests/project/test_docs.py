@@ -210,7 +210,7 @@ def test_files_that_pages_name_exist():
     assert len(named) > 40
     places = (ROOT, ROOT / "docs", package, package / "io")
     assert [name for name in named if not any((place / name[1]).exists() for place in places)] == []
-    architecture = (ROOT / "docs" / "inside" / "architecture.md").read_text("utf-8")
+    architecture = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     rows = [row for row in table_cells(architecture) if row[0].endswith("/`")]
     assert {row[0].strip("`/") for row in rows} == {
         path.parent.name for path in package.glob("*/__init__.py")
