@@ -129,7 +129,7 @@ def test_annotations_say_what_they_hold_and_what_was_left_out():
     assert "3 votes, 2 tasks, 2 annotators" in page
     assert "1 to 2 votes per task" in page
     assert "66.7%" in page
-    assert "left out: 1 rows without a label, 1 repeated votes, 1 tasks without any vote" in page
+    assert "left out: 1 row without a label, 1 repeated vote, 1 task without any vote" in page
 
 
 def test_a_result_shows_labels_flips_and_annotators_but_not_everything():
@@ -153,7 +153,7 @@ def test_agreement_trust_plans_and_comparisons_show_themselves():
     )
     compared = finegold.compare(votes.annotations, ["mv", "ds"])
     assert (
-        f"<td>Krippendorff's alpha</td>{figure(f'{agreement.alpha:.3f}')}"
+        f"<td>Krippendorff&#x27;s alpha</td>{figure(f'{agreement.alpha:.3f}')}"
         in agreement._repr_html_()
     )
     assert f"<td>contested labels</td>{figure(trust.n_contested)}" in trust._repr_html_()
