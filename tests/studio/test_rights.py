@@ -28,7 +28,7 @@ ANYWHERE = {("GET", "/api/me"), ("GET", "/api/projects")}
 SEEING = {
     *(
         ("GET", f"{INSIDE}/{name}")
-        for name in ("tasks", "annotators", "judgements", "compare", "plan", "history", "summary")
+        for name in ("tasks", "annotators", "judgements", "advice", "history", "summary")
     ),
     *(("GET", f"{INSIDE}/{name}") for name in ("sources", "samples", "export/{name}")),
     *(("GET", f"{INSIDE}/annotators/{{at:at}}{name}") for name in ("", "/votes")),

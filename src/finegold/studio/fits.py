@@ -7,10 +7,8 @@ teach the method, but nothing is calibrated on them.
 
 from __future__ import annotations
 
-import ast
 import os
-from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -48,11 +46,6 @@ from finegold.votes.encoding import MISSING, text_of
 
 router = APIRouter(tags=["fits"])
 
-# The values of settings by their declared types, and what these are called.
-KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    **{"bool": ((bool,), "true or false"), "int": ((int,), "a whole number")},
-    **{"float": ((int, float), "a number"), "str": ((str,), "a text")},
-}
 MAX_CLASSES = 60
 MAX_CHANGES = 50
 # times as many votes as a class have those that it may be a misspelling of
@@ -63,7 +56,7 @@ class MethodInfo(BaseModel):
     name: str
     about: str
     takes_gold: bool
-    is_default: bool = Field(description="Whether it is used if no method is given.")
+    is_default: bool
     settings: dict[str, Any]
 
 
@@ -81,13 +74,6 @@ class Wanted(BaseModel, extra="forbid"):
         description="Another project: what its result knows of annotators who vote again.",
     )
     threads: int | None = Field(default=None, ge=1, le=1024, description="By default one per core.")
-
-
-class Agreement(BaseModel):
-    fits: list[int]
-    shares: list[list[float]] = Field(
-        description="The share of tasks to which two fits give the same label."
-    )
 
 
 @router.get("/methods", dependencies=ONLY_OWNER)
@@ -130,7 +116,6 @@ def queue_fit(services: Services, project: int, wanted: Wanted | None = None) ->
         )
         name = shown["method"] if shown else DEFAULT_METHOD
         settings = settings or (shown["settings"] if shown else {})
-    _check_settings(name, settings)
     # complains at once of what it does not know
     method = make_method(name, settings)
     with store.changing(project):
@@ -140,25 +125,6 @@ def queue_fit(services: Services, project: int, wanted: Wanted | None = None) ->
         project, JobState(fit=fit), lambda job: _run(services, project, job, method, wanted)
     )
     return fit
-
-
-def _check_settings(method: str, settings: dict[str, Any]) -> None:
-    declared = {
-        field.name: str(field.type).removesuffix(" | None")
-        for field in fields(method_class(method))
-    }
-    for name, value in settings.items():
-        kind, expected = declared.get(name, ""), ""
-        if kind.startswith("Literal"):
-            allowed = ast.literal_eval(kind.removeprefix("Literal"))
-            expected = "" if value in allowed else " or ".join(allowed)
-        # arrays cannot be set in the studio
-        elif kind:
-            types, expected = KINDS.get(kind, ((), "only its default"))
-            expected = "" if type(value) in types else expected
-        if expected:
-            detail = f"{method} takes {expected} as {name}, not {value!r}."
-            raise Problem(422, "A setting is not valid", detail)
 
 
 def _run(services: Services, project: int, job: JobState, method: Any, wanted: Wanted) -> None:
@@ -282,26 +248,6 @@ def cancel_or_drop(project: ProjectId, fit: FitId, services: ServicesDep) -> Non
 def cancel_job(project: ProjectId, services: ServicesDep) -> None:
     """Cancel the current job of the project."""
     services.jobs.cancel(project)
-
-
-@router.get("/projects/{project:id}/compare", dependencies=REVIEWERS_WHO_SEE)
-def compare(project: ProjectId, services: ServicesDep) -> Agreement:
-    """Compare the labels of all finished fits."""
-
-    def share(first: LoadedResult, second: LoadedResult) -> float:
-        codes = first.places_of(second)
-        both = np.flatnonzero(codes != MISSING)
-        pairs = zip(first.label_texts(codes[both]), second.label_texts(both), strict=True)
-        same = [one == other for one, other in pairs]
-        return float(np.mean(same)) if same else 0.0
-
-    results: dict[int, LoadedResult] = {}
-    for fit in fits_of(services.store, project, "state = 'done'")[-8:]:
-        # it was replaced meanwhile
-        with suppress(Problem):
-            results[fit.id] = services.loaded.of(project, fit.id)
-    shares = [[share(one, other) for other in results.values()] for one in results.values()]
-    return Agreement(fits=list(results), shares=shares)
 
 
 # ---- Facts

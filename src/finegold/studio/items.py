@@ -15,7 +15,7 @@ import polars as pl
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 from polars import selectors
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
@@ -40,15 +40,11 @@ MAX_BYTES = 256 * 2**20
 
 
 class ContentItem(BaseModel):
-    name: str | None = Field(
-        default=None, description="The column; null for a line of the template."
-    )
+    name: str | None = None
     text: str
     kind: Kind
     href: str | None = None
-    is_remote: bool = Field(
-        default=False, description="Whether it lies on another server: loaded only with consent."
-    )
+    is_remote: bool = False
 
 
 class Contents:

@@ -97,7 +97,7 @@ class Undone(BaseModel):
 class Truth(BaseModel):
     task: Name
     label: Any
-    label_then: Any = Field(description="The label when the task was judged.")
+    label_then: Any
     reviewer: str
     at: str
 
@@ -107,19 +107,17 @@ class Queue(BaseModel):
 
     left: int
     judged: int
-    skipped: int = Field(description="Number of tasks that this reviewer skipped; they come last.")
-    sent_back: int = Field(description="Number of tasks that wait for more votes.")
-    to_learn: int = Field(description="Number of truths that the shown result was not fitted with.")
-    done: int = Field(description="Of a sample: number of its tasks that are checked.")
+    skipped: int
+    sent_back: int
+    to_learn: int
+    done: int
     total: int
     fit: int
-    is_sets: bool = Field(description="Whether several classes may apply to a task.")
+    is_sets: bool
     classes: list[Name]
     guidelines: str
-    tasks: list[TaskView] = Field(
-        description="The first is held for this reviewer: others get other tasks."
-    )
-    actions: list[Action] = Field(description="What this reviewer did, the newest first.")
+    tasks: list[TaskView]
+    actions: list[Action]
 
 
 class Progress(BaseModel):
@@ -127,9 +125,9 @@ class Progress(BaseModel):
     judged: int
     skipped: int
     sent_back: int
-    checked: int = Field(description="Number of answers to random samples.")
-    compared: int = Field(description="Number of judged tasks whose label no truth had decided.")
-    agreed: int = Field(description="Number of these for which the label was the class chosen.")
+    checked: int
+    compared: int
+    agreed: int
     last: str | None
 
 

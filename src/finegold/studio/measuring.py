@@ -62,7 +62,7 @@ class Disagreement(BaseModel):
 
     task: Name
     text: str
-    labels: dict[str, str] = Field(description="By auditor.")
+    labels: dict[str, str]
     settled: str | None
 
 
@@ -79,17 +79,17 @@ class Measured(BaseModel):
     low: float
     high: float
     n_checks: int
-    at: str = Field(description="When the last of these tasks was checked.")
+    at: str
     by: list[str]
     samples: list[int]
-    fit: int = Field(description="The fit that the newest sample was drawn from.")
-    shown: int = Field(description="The fit whose labels this is about.")
-    is_carried: bool = Field(description="Whether these are the labels of a later fit.")
-    n_tasks: int = Field(description="Number of tasks that it is about.")
-    n_known: int = Field(description="Number of these whose truth was known, which count as right.")
-    n_new: int = Field(description="Number of tasks that came later.")
-    n_shared: int = Field(description="Number of tasks that several people checked.")
-    n_apart: int = Field(description="Number of these on which they disagreed.")
+    fit: int
+    shown: int
+    is_carried: bool
+    n_tasks: int
+    n_known: int
+    n_new: int
+    n_shared: int
+    n_apart: int
     headline: str
     sentences: list[str]
 
@@ -101,18 +101,18 @@ class SampleView(BaseModel):
     at: str
     fit: int
     n: int
-    done: int = Field(description="Number of tasks that have an answer on which nobody disagrees.")
+    done: int
     risk: float
     is_over: bool
-    is_current: bool = Field(description="Whether its labels are those that are shown.")
+    is_current: bool
     promise: str
     auditors: list[Auditor]
     shared: int
     agreed: int
     disagreements: list[Disagreement]
     classes: list[Name]
-    acceptable: int = Field(description="Number of most confident labels that may be accepted.")
-    accepted: int = Field(description="Number of those that were accepted.")
+    acceptable: int
+    accepted: int
     next_step: str
 
 
@@ -379,7 +379,7 @@ def measure(
     people = dict.fromkeys(
         who for each in samples for by in each.answers.values() for who in by if who
     )
-    return Measured(
+    measured = Measured(
         estimate=estimate,
         low=low,
         high=max(high, estimate),
@@ -395,56 +395,34 @@ def measure(
         n_new=max(len(result.labelled.label_codes) - total, 0),
         n_shared=n_shared,
         n_apart=n_apart,
-        headline=_headline(estimate),
-        sentences=_sentences(
-            estimate,
-            low,
-            max(high, estimate),
-            n_distinct,
-            newest,
-            shown,
-            total,
-            result,
-            (n_shared, n_apart),
-        ),
+        headline=f"{100 * estimate:.1f} % of the labels are right",
+        sentences=[],
     )
+    measured.sentences = _explain(measured)
+    return measured
 
 
-def _headline(estimate: float) -> str:
-    return f"{100 * estimate:.1f} % of the labels are right"
-
-
-def _sentences(
-    estimate: float,
-    low: float,
-    high: float,
-    n_checks: int,
-    newest: Sample,
-    shown: int,
-    total: int,
-    result: LoadedResult,
-    shared: tuple[int, int],
-) -> list[str]:
+def _explain(m: Measured) -> list[str]:
     words = [
-        f"Between {100 * low:.1f} % and {100 * high:.1f} %, with 95 % certainty: measured on"
-        f" {n_checks:,} random tasks, the last of them on {newest.last[:10]}."
+        f"Between {100 * m.low:.1f} % and {100 * m.high:.1f} %, with 95 % certainty: measured on"
+        f" {m.n_checks:,} random tasks, the last of them on {m.at[:10]}."
     ]
-    if newest.fit != shown:
+    if m.is_carried:
         words.append(
-            f"The tasks were drawn from fit {newest.fit}. The labels were computed again since, and"
-            " the same checks were compared with the new labels."
+            f"The tasks were drawn from fit {m.fit}. The labels were computed again since, and the"
+            " same checks were compared with the new labels."
         )
-    if (n_new := len(result.labelled.label_codes) - total) > 0:
+    if m.n_new:
         words.append(
-            f"It is about the {total:,} tasks that there were. {n_new:,} came later: draw another"
-            " sample to include them."
+            f"It is about the {m.n_tasks:,} tasks that there were. {m.n_new:,} came later: draw"
+            " another sample to include them."
         )
-    if newest.known:
-        words.append(f"{newest.known:,} of the tasks had a known truth, which counts as right.")
-    if shared[0]:
+    if m.n_known:
+        words.append(f"{m.n_known:,} of the tasks had a known truth, which counts as right.")
+    if m.n_shared:
         words.append(
-            f"Several people checked {shared[0]:,} of the tasks and disagreed on {shared[1]:,}: the"
-            " interval allows for that."
+            f"Several people checked {m.n_shared:,} of the tasks and disagreed on {m.n_apart:,}:"
+            " the interval allows for that."
         )
     else:
         words.append(

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from finegold.insight.next_votes import plan
 from finegold.judges import assess
@@ -25,7 +25,7 @@ from finegold.studio.problems import Problem
 from finegold.studio.projects import fits_of
 from finegold.studio.reading import Reading, read_log
 from finegold.studio.rights import REVIEWERS_WHO_SEE
-from finegold.studio.services import Name, ProjectId, Services, ServicesDep, Shown, plain_name
+from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
 from finegold.studio.votes import vote_sources
 from finegold.votes.encoding import MISSING, text_of
 
@@ -40,7 +40,7 @@ MAX_HISTORY = 300
 class Step(BaseModel):
     """Something to do next."""
 
-    page: str = Field(description="read, labels, people, measure, export or judge")
+    page: str
     words: str
     about: str
     count: int | None = None
@@ -60,45 +60,25 @@ class Summary(BaseModel):
     n_predicted: int
     n_accepted: int
     n_checked: int
-    n_open: int = Field(description="Number of tasks that nobody judged, checked or accepted.")
-    marks: dict[str, int] = Field(description="Numbers of tasks: tied, contested, flipped, ...")
+    n_open: int
+    marks: dict[str, int]
     is_sets: bool
     classes: list[str]
-    labels: list[int] = Field(description="How many tasks have each class as label.")
+    labels: list[int]
     models: list[dict[str, Any]]
     notes: list[str]
-    steps: list[Step] = Field(description="What to do next, the most useful first.")
-
-
-class Ask(BaseModel):
-    task: Name
-    label: str = Field(description="So far.")
-    confidence: float
-    n_votes: int
-    gain: float = Field(
-        description="Expected increase of the probability that the label is right, from one more"
-        " vote."
-    )
+    steps: list[Step]
 
 
 class Advice(BaseModel):
     annotator: str
-    advice: str = Field(description="retrain or drop")
+    advice: str
     why: str
-
-
-class Planned(BaseModel):
-    ask: list[Ask] = Field(
-        description="Tasks that need one more vote, the largest expected gain first."
-    )
-    n_open: int = Field(description="Number of tasks for which one more vote can still help.")
-    n_safe: int
-    annotators: list[Advice]
 
 
 class Event(BaseModel):
     at: str
-    kind: str = Field(description="fit, sample, measured, source, accept or judged")
+    kind: str
     who: str
     words: str
 
@@ -244,37 +224,14 @@ def _judges(services: Services, project: int) -> dict[str, Any] | None:
     return assess(replace(log, gold=gold)).to_dict()
 
 
-@router.get("/plan", dependencies=REVIEWERS_WHO_SEE)
-def planned(
-    project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100
-) -> Planned:
-    """Return the tasks to collect votes for next, and the annotators to retrain or drop, as
-    `finegold next-votes` does.
-    """
-    advice, result = shown.view(the_plan), shown.labelled
-    ask = advice.ask[:budget].tolist()
-    return Planned(
-        ask=[
-            Ask(
-                task=plain_name(shown.task_name(code)),
-                label=label,
-                confidence=float(shown.confidence[code]),
-                n_votes=int(result.votes_per_task[code]),
-                gain=float(advice.gain[code]),
-            )
-            for code, label in zip(ask, shown.label_texts(ask), strict=True)
-        ],
-        n_open=len(advice.ask),
-        n_safe=int(advice.safe.sum()),
-        annotators=[
-            Advice(
-                annotator=text_of(shown.result.annotator_names[each.annotator]),
-                advice=each.action,
-                why=each.why,
-            )
-            for each in advice.advice
-        ],
-    )
+@router.get("/advice", dependencies=REVIEWERS_WHO_SEE)
+def advice(project: ProjectId, shown: Shown) -> list[Advice]:
+    """Return the annotators to retrain or drop, as `finegold next-votes` does."""
+    names = shown.result.annotator_names
+    return [
+        Advice(annotator=text_of(names[each.annotator]), advice=each.action, why=each.why)
+        for each in shown.view(the_plan).advice
+    ]
 
 
 @router.get("/history", dependencies=REVIEWERS_WHO_SEE)

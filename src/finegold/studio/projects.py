@@ -32,10 +32,7 @@ class Fit(BaseModel):
     id: int
     method: str
     settings: dict[str, Any]
-    state: str = Field(
-        description="queued, running, done, failed, cancelled, interrupted, or replaced (by a"
-        " newer fit)"
-    )
+    state: str
     started: str
     message: str
     facts: dict[str, Any] | None
@@ -47,28 +44,26 @@ class Project(BaseModel):
     created: str
     version: int
     shown: int | None
-    fit: Fit | None = Field(description="The fit that is shown.")
-    excluded: list[str] = Field(description="Annotators whose votes do not count.")
-    blind: bool = Field(description="Whether votes and labels are hidden until a task is judged.")
-    template: str = Field(description="How a task is shown; blank: all its columns.")
-    guidelines: str = Field(description="What people were told, in Markdown.")
-    remote: bool = Field(description="Whether images and sounds are loaded from other servers.")
+    fit: Fit | None
+    excluded: list[str]
+    blind: bool
+    template: str
+    guidelines: str
+    remote: bool
     n_truths: int
-    n_new_truths: int = Field(description="Number of these that came after the shown fit.")
+    n_new_truths: int
     n_sources: int
-    is_stale: bool = Field(description="Whether sources changed since the shown fit.")
+    is_stale: bool
     is_judge_log: bool
-    crashed: bool = Field(
-        description="Whether loading it ended the studio; it is loaded again only on request."
-    )
-    samples: list[int] = Field(description="The samples of which tasks are left to check.")
+    crashed: bool
+    samples: list[int]
     job: JobState | None
 
 
 class Me(BaseModel):
-    reviewer: str = Field(description="The name that belongs to your token; blank for the owner.")
-    is_owner: bool = Field(description="Whether you may change more than judgements.")
-    project: int | None = Field(description="The only project that you were invited to.")
+    reviewer: str
+    is_owner: bool
+    project: int | None
 
 
 class Folder(BaseModel):
@@ -76,7 +71,7 @@ class Folder(BaseModel):
     project_file: str
     upload_limit: int
     files: list[Listed]
-    folders: list[str] = Field(description="Folders in it that hold images, sounds, videos or PDF.")
+    folders: list[str]
 
 
 class New(BaseModel, extra="forbid"):
@@ -320,7 +315,7 @@ def describe(services: Services, project: int, visitor: Visitor | None = None) -
 
 class Person(BaseModel):
     name: str
-    invited: str = Field(description="When their link was made.")
+    invited: str
     revoked: bool
 
 
@@ -330,18 +325,12 @@ class Invited(BaseModel, extra="forbid"):
 
 class Invitation(BaseModel):
     name: str
-    token: str = Field(
-        description="It is shown once: the address of the studio followed by /?token= and this."
-    )
-    address: str | None = Field(
-        description="Where reviewers on other computers reach the studio; null: nowhere."
-    )
+    token: str
+    address: str | None
 
 
 class Door(BaseModel):
-    address: str | None = Field(
-        description="Where reviewers on other computers reach the studio; null: nowhere."
-    )
+    address: str | None
 
 
 def find_visitor(store: Store, session: str) -> Visitor | None:

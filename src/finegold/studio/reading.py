@@ -208,27 +208,15 @@ class Preview(BaseModel):
     columns: list[str]
     rows: list[list[str | None]]
     guess: Reading
-    open: list[str] = Field(description="The roles for which no column was found.")
+    open: list[str]
     questions: list[Question] = []
-    includes: list[str] = Field(
-        default=[], description="What can be included: predictions, rejected, ..."
-    )
-    writes_back: bool = Field(
-        default=False, description="Whether labels can be exported for this tool."
-    )
-    is_judge_log: bool = Field(
-        default=False, description="Whether this can be read as a log of LLM judges."
-    )
-    has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
-    sheets: list[str] = Field(
-        default=[], description="The sheets of a workbook that are not empty."
-    )
-    problem: str | None = Field(
-        default=None, description="Why no rows can be shown, until another layout is chosen."
-    )
-    repair: dict[str, Any] | None = Field(
-        default=None, description="A choice that would repair the problem."
-    )
+    includes: list[str] = []
+    writes_back: bool = False
+    is_judge_log: bool = False
+    has_gold: bool = False
+    sheets: list[str] = []
+    problem: str | None = None
+    repair: dict[str, Any] | None = None
 
 
 def preview(path: Path, layout: Layout) -> Preview:

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import fastapi
 from fastapi import Depends, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr
+from pydantic import AfterValidator, BaseModel, PrivateAttr
 
 from finegold.errors import FinegoldError
 from finegold.results.data import Step
@@ -126,15 +126,13 @@ class JobState(BaseModel):
     """The current or the last job of a project since the studio was started."""
 
     fit: int
-    state: str = Field(default="queued", description="queued, running, done, failed or cancelled")
+    state: str = "queued"
     message: str = ""
-    rows: int = Field(default=0, description="Number of rows that were read so far.")
+    rows: int = 0
     expected: int | None = None
-    steps: list[list[float | None]] = Field(default=[], description="iteration, change")
+    steps: list[list[float | None]] = []
     warnings: list[str] = []
-    repair: dict[str, Any] | None = Field(
-        default=None, description="Choices of the reading that repair what failed."
-    )
+    repair: dict[str, Any] | None = None
     _project: int = PrivateAttr(default=0)
     _cancelled: threading.Event = PrivateAttr(default_factory=threading.Event)
 

@@ -91,9 +91,7 @@ class ReadingOption(BaseModel):
     title: str
     help: str
     group: str
-    kind: str = Field(
-        description="text, number, flag, switch, choice, list, or path: a table of spellings."
-    )
+    kind: str
     choices: list[str]
     low: float | None
     high: float | None
@@ -106,19 +104,17 @@ class Source(BaseModel):
     name: str
     at: str
     reading: dict[str, Any]
-    facts: dict[str, Any] = Field(description="What was found in it.")
-    is_used: bool = Field(description="Whether the shown result includes it.")
+    facts: dict[str, Any]
+    is_used: bool
 
 
 class Seen(Source):
     """A source with its first rows, and what it changes."""
 
     preview: Preview | None
-    proposal: dict[str, Any] | None = Field(
-        description="Of a draft: what is new, repeated and changed, and what does not fit."
-    )
+    proposal: dict[str, Any] | None
     warnings: list[str]
-    problem: str | None = Field(description="Why it cannot be used as it is read now.")
+    problem: str | None
 
 
 class Change(BaseModel, extra="forbid"):

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from finegold.api.result import Result
-from finegold.insight.certify import exact_interval
 from finegold.insight.spam import spam
 from finegold.results.matrices import matrices
+from finegold.results.metrics import exact_interval
 from finegold.studio import judging, measuring
 from finegold.studio.items import contents
 from finegold.studio.loaded import Codes, LoadedResult, Mask
@@ -73,7 +73,7 @@ class VoteFilter(Pages):
 
 
 class Page(BaseModel, Generic[Line]):
-    total: int = Field(description="Number of rows on all pages.")
+    total: int
     rows: list[Line]
 
 
@@ -85,42 +85,40 @@ class TaskLine(BaseModel):
     confidence: float
     n_votes: int
     marks: list[str]
-    truth: str | None = Field(description="What a person or a file said is right.")
-    checked: str | None = Field(description="What those who checked a random sample said.")
+    truth: str | None
+    checked: str | None
     accepted: bool
     sent_back: bool
     comment: str
-    text: str = Field(description="The beginning of the task's content.")
+    text: str
 
 
 class AnnotatorLine(BaseModel):
     at: int
     annotator: str
     n_votes: int
-    accuracy: float = Field(description="Expected share of right votes, by the labels.")
-    low: float | None = Field(description="95 % interval, where enough random tasks are checked.")
+    accuracy: float
+    low: float | None
     high: float | None
-    agreement: float = Field(description="Share of the votes that equal the label.")
-    n_known: int = Field(description="Number of votes on random tasks that people checked.")
-    right: int = Field(description="Number of these that are right.")
+    agreement: float
+    n_known: int
+    right: int
     suspicion: str
 
 
 class AnnotatorView(BaseModel):
     row: AnnotatorLine
-    classes: list[str] = Field(
-        description="The classes of the matrix; only the most frequent ones if there are many."
-    )
+    classes: list[str]
     confusion: list[list[float]] | None
-    n_mistakes: int = Field(description="Number of votes for another class than the label.")
+    n_mistakes: int
 
 
 class VoteLine(BaseModel):
-    at: int = Field(description="The index of the task.")
+    at: int
     task: str
     vote: str
     label: str
-    confidence: float = Field(description="Of the label.")
+    confidence: float
     text: str
 
 
@@ -274,8 +272,10 @@ def _lines(
     names = to_list(result.annotator_names)
 
     def bounds(code: int) -> tuple[float | None, float | None]:
-        n = int(n_known[code])
-        return exact_interval(int(right[code]), n) if n >= LEAST_CHECKED else (None, None)
+        if (n := int(n_known[code])) < LEAST_CHECKED:
+            return None, None
+        low, high = exact_interval(int(right[code]), n)
+        return float(low), float(high)
 
     return [
         AnnotatorLine(

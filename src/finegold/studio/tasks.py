@@ -45,24 +45,24 @@ class Comment(BaseModel):
 class Predicted(BaseModel):
     model: str
     label: str
-    probability: float = Field(description="As the model gives it.")
+    probability: float
 
 
 class TaskView(BaseModel):
     at: int
-    name: Name = Field(description="The name as it is in the data: the number 7 is not the text 7.")
+    name: Name
     task: str
-    content: list[ContentItem] = Field(description="What is shown of it.")
+    content: list[ContentItem]
     label: str
     confidence: float
     n_votes: int
     marks: list[str]
-    rival: str | None = Field(description="The class that the label is compared with.")
+    rival: str | None
     tally: list[Tally]
     votes: list[Vote]
     votes_left_out: int
     predictions: list[Predicted]
-    truth: Any = Field(description="What a person or a file said is right.")
+    truth: Any
     judged_by: str | None
     comments: list[Comment]
 

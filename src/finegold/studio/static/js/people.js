@@ -36,9 +36,9 @@ function Annotators({ project, search }) {
 }
 
 function Advice({ project }) {
-  const { data } = useLoad(`/projects/${project.id}/plan?budget=1`, project.shown);
-  if (!data?.annotators.length) return null;
-  return html`<section><h2>Worth a talk</h2><ul class="list">${data.annotators.map((one) => html`<li key=${one.annotator}><span class="what"><b>${one.annotator}</b><small>${one.why}</small></span><${Badge} kind="warn">${one.advice === "drop" ? "consider excluding" : "consider training"}<//></li>`)}</ul></section>`;
+  const { data } = useLoad(`/projects/${project.id}/advice`, project.shown);
+  if (!data?.length) return null;
+  return html`<section><h2>Worth a talk</h2><ul class="list">${data.map((one) => html`<li key=${one.annotator}><span class="what"><b>${one.annotator}</b><small>${one.why}</small></span><${Badge} kind="warn">${one.advice === "drop" ? "consider excluding" : "consider training"}<//></li>`)}</ul></section>`;
 }
 
 function AnnotatorPanel({ project, at, onClose }) {

@@ -220,13 +220,8 @@ function Method({ project }) {
   const [method, choose] = useState("");
   const methods = useLoad(isOpen ? "/methods" : null);
   const fits = useLoad(isOpen ? `/projects/${project.id}/fits` : null, project.version);
-  const shared = useLoad(isOpen && fits.data?.length > 1 ? `/projects/${project.id}/compare` : null, project.version);
   const start = () => post(`/projects/${project.id}/fits`, { method: method || null });
-  const agrees = (fit) => {
-    const [here, there] = [shared.data?.fits.indexOf(fit.id), shared.data?.fits.indexOf(project.shown)];
-    return here === undefined || here < 0 || there < 0 ? null : shared.data.shares[here][there];
-  };
   return html`<details class="section" id="method" onToggle=${(event) => open(event.target.open)}><summary>How labels are computed</summary>
     ${!methods.data || !fits.data ? html`<${Loading} />` : html`<div class="stack"><div class="row"><${Select} aria-label="Method" value=${method} options=${[["", "as before"], ...methods.data.map((one) => [one.name, `${one.name}${one.is_default ? " (recommended)" : ""}: ${one.about}`])]} onChange=${choose} /><${Button} id="fit" disabled=${isBusy(project)} onClick=${start}>Compute<//></div>
-    <table><thead><tr><th>Result</th><th>Method</th><th class="number">Truths</th><th>Measured</th><th>Same labels</th><td></td></tr></thead><tbody>${fits.data.filter((fit) => fit.facts).toReversed().map((fit) => html`<tr key=${fit.id}><td>fit ${fit.id} <small>${ago(fit.started)}</small></td><td>${fit.method}</td><td class="number">${number(fit.facts.truths)}</td><td>${fit.facts.measured ? percent(fit.facts.measured.estimate) : ""}</td><td>${agrees(fit) === null ? "" : percent(agrees(fit))}</td><td>${fit.id === project.shown ? html`<${Badge} kind="good">shown<//>` : html`<${Button} kind="small" onClick=${() => put(`/projects/${project.id}/fits/${fit.id}/shown`)}>Show<//>`}</td></tr>`)}</tbody></table></div>`}</details>`;
+    <table><thead><tr><th>Result</th><th>Method</th><th class="number">Truths</th><th>Measured</th><td></td></tr></thead><tbody>${fits.data.filter((fit) => fit.facts).toReversed().map((fit) => html`<tr key=${fit.id}><td>fit ${fit.id} <small>${ago(fit.started)}</small></td><td>${fit.method}</td><td class="number">${number(fit.facts.truths)}</td><td>${fit.facts.measured ? percent(fit.facts.measured.estimate) : ""}</td><td>${fit.id === project.shown ? html`<${Badge} kind="good">shown<//>` : html`<${Button} kind="small" onClick=${() => put(`/projects/${project.id}/fits/${fit.id}/shown`)}>Show<//>`}</td></tr>`)}</tbody></table></div>`}</details>`;
 }
