@@ -9,6 +9,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 import maths
@@ -19,6 +20,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
 }
 LINK = re.compile(r"(\]\()([^)#\s]+)")
+SUMMARIES: dict[str, str] = {}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -39,9 +41,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Links to files that are not part of the site, such as examples, lose their target and keep their words."""
+    SUMMARIES[page.url] = f"[{page.title}]({page.url}): {_first_words(markdown)}"
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)*(?:examples|bench|src|tests)/[^)]*\)", r"\1", markdown)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """llms.txt: each page with its first words, for language models that look for one."""
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
+    lines += [f"- {SUMMARIES[url]}" for url in sorted(SUMMARIES)]
+    Path(config.site_dir, "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _first_words(markdown: str) -> str:
+    """The first paragraph that is neither a heading nor a block, without marks."""
+    for part in markdown.split("\n\n"):
+        words = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(part.split()))
+        if words and not re.match(r"[#<|!`:\-{]|---", words):
+            return words.replace("**", "")[:300]
+    return ""
 
 
 def _not_in(nav: str) -> list[str]:

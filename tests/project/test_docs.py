@@ -223,6 +223,54 @@ def test_files_that_pages_name_exist():
     assert [name for name in beginnings if not (package / name[0] / name[1]).exists()] == []
 
 
+RATINGS = "task,worker,rating\na,ann,61.5\na,bob,64\na,eve,80\nb,ann,20\nb,bob,22.5\nb,eve,41\n"
+JSON_OF = {
+    "aggregate": "votes.csv -o labels.csv",
+    "update": "model.finegold new.csv -o updated.finegold",
+    "evaluate": "votes.csv --truth truth.csv",
+    "compare": "votes.csv --method mv,anchored",
+    "trust": "votes.csv",
+    "agreement": "votes.csv",
+    "coverage": "votes.csv",
+    "sample": "votes.csv -n 60 -o sheet.csv",
+    "certify": "votes.csv --checks truth.csv --drawn-at-random",
+    "audit": "votes.csv --labels labels.csv",
+    "next-votes": "model.finegold -o next.csv",
+    "judges": "panel/log.csv --gold panel/gold.csv",
+    "rate": "panel/log.csv --gold panel/gold.csv --passes system-1",
+    "rank": "panel/log.csv",
+    "numbers": "ratings.csv --label rating",
+    "spans": "marks.csv",
+    "look": "votes.csv",
+}
+
+
+def test_json_of_every_command_has_the_keys_of_its_page(folder):
+    commands = every_command()
+    assert set(JSON_OF) == {
+        name
+        for name, command in commands.items()
+        if any("--json" in param.opts for param in command.params)
+    }
+    (folder / "ratings.csv").write_text(RATINGS)
+    write_log(folder / "panel", 6, 200, seed=2)
+    run("finegold aggregate votes.csv -o labels.csv --save model.finegold")
+    page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
+    sections = dict(part.split("\n", 1) for part in page.split("\n## finegold ")[1:])
+    assert list(sections) == list(JSON_OF)
+    for name, words in JSON_OF.items():
+        done = run_command(name, *words.split(), "--json")
+        assert done.exit_code == 0, done.stderr
+        made = json.loads(done.stdout)
+        rows = [row for row in table_cells(sections[name]) if row[0].startswith("`")]
+        assert {key for row in rows for key in re.findall(r"`(\w+)`", row[0])} == set(made), name
+        for key, value in rows:
+            if value.startswith(("object of", "rows of")):
+                nested = made[key.strip("`")]
+                shown = nested[0] if isinstance(nested, list) else nested
+                assert re.findall(r"`(\w+)`", value) == list(shown), f"{name}: {key}"
+
+
 def test_commands_and_options_that_pages_name_exist():
     """`finegold COMMAND --option`, in words, blocks and tables; and `--option` alone, of any command or bench."""
     options = {

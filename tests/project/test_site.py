@@ -17,6 +17,8 @@ from finegold.methods.lookup import REGISTRY
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))
 
+MOST_BYTES_OF_A_PAGE = 300_000
+
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -107,19 +109,19 @@ def test_a_block_of_equations_is_rows_of_left_right_and_words() -> None:
 
 
 def test_the_reference_shows_what_is_public(site: Path) -> None:
-    ids = Fetched(site / "reference" / "python.html").ids
+    pages = [*(site / "reference" / "python").glob("*.html")]
+    ids = set().union(*(Fetched(page).ids for page in pages))
     methods = (site / "reference" / "methods.html").read_text("utf-8")  # the classes of the methods
-    shown = [
-        name
-        for name in finegold.__all__
-        if f"finegold.{name}" in ids or f"</code>: {name}" in methods
-    ]
+    named = {name.split(".")[1] for name in ids if name.startswith("finegold.")}
+    shown = [name for name in finegold.__all__ if name in named or f"</code>: {name}" in methods]
     assert shown == finegold.__all__
     assert "finegold.Result.labels" in ids
+    large = [page.name for page in pages if page.stat().st_size > MOST_BYTES_OF_A_PAGE]
+    assert large == [], "a group of the reference is too large for one page"
 
 
 def test_sections_of_docstrings_become_tables(site: Path) -> None:
-    page = (site / "reference" / "python.html").read_text("utf-8")
+    page = (site / "reference" / "python" / "trust.html").read_text("utf-8")
     shown = page[page.index('id="finegold.coverage"') :]
     assert "<th>Name</th>" in shown[: shown.index("Examples")]
     assert "Args:" not in page
