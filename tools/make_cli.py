@@ -53,7 +53,9 @@ def section(command: Any) -> str:
 
 def row(param: click.Parameter, context: click.Context) -> str:
     names, words = param.get_help_record(context) or (param.make_metavar(context), "")
-    words = " ".join(words.split()).replace("|", "&#124;").replace("<", "&lt;")
+    words = (
+        " ".join(words.split()).replace("|", "&#124;").replace("<", "&lt;").replace("[", "&#91;")
+    )
     return f"| {code_cell(names)} | {words} |\n"
 
 

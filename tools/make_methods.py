@@ -46,7 +46,7 @@ Names are those of `finegold aggregate --method`, classes those of `finegold`. E
 
 A fit stops when no probability of a class changes by more than `tolerance` in a sweep, or after `max_iterations`
 sweeps. The defaults are what we recommend for work; the settings of the paper's tables are in
-[the reproduction](../evidence/reproduction.md#settings). [Costs](../evidence/costs.md) says what each method takes.
+[the reproduction](../evidence/reproduction.md). [Costs](../evidence/costs.md) says what each method takes.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many

@@ -170,8 +170,11 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
     elif about.kind == "switch":
         flags, more["is_flag"] = [f"{flags[0]}/--no-{flags[0][2:]}"], True
     elif about.kind == "number":
-        number: Any = click.FloatRange if type(usual) is float else click.IntRange
-        more |= {"type": number(about.low, about.high), "metavar": about.metavar or "N"}
+        is_float = type(usual) is float
+        number: Any = float if is_float else int
+        if about.low is not None or about.high is not None:
+            number = (click.FloatRange if is_float else click.IntRange)(about.low, about.high)
+        more |= {"type": number, "metavar": about.metavar or "N"}
     elif about.kind == "choice":
         more["type"] = click.Choice(about.choices)
     else:
