@@ -231,3 +231,13 @@ def test_pandas_is_read_and_written_without_pyarrow() -> None:
         "assert to_polars(frame)['task'].to_list() == ['b', 'a']\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_tables_of_a_lazy_library_are_of_polars():
+    duckdb = pytest.importorskip("duckdb")
+    votes = duckdb.sql(
+        "SELECT * FROM (VALUES (1, 'ann', 'x'), (1, 'bob', 'x')) AS v(task, worker, label)"
+    )
+    labels = finegold.aggregate(votes).labels()
+    assert isinstance(labels, pl.DataFrame)
+    assert labels["label"].to_list() == ["x"]

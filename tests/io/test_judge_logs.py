@@ -565,3 +565,16 @@ def test_scores_as_lines_of_queries_and_passages(tmp_path):
     assert (log.judge_names, log.item_names) == (["a", "b"], ["q1 p0", "q1 p1"])
     assert [log.class_names[code] for code in log.gold] == ["0", "2"]
     assert log.is_ordered
+
+
+def test_truths_by_a_column_that_is_not_the_item_of_the_log_are_refused(tmp_path):
+    """Rows would be numbered, and truths of ticket 2 would be those of the second row."""
+    log, mine = tmp_path / "log.csv", tmp_path / "mine.csv"
+    log.write_text("ticket,judge,verdict\n2,m,pass\n3,m,fail\n4,m,pass\n")
+    mine.write_text("ticket,truth\n2,pass\n3,fail\n")
+    with pytest.raises(
+        InputError, match="no column of the log is read as its items, so truths by ticket"
+    ) as failed:
+        read(str(log), str(mine))
+    assert "item='ticket'" in str(failed.value)
+    assert list(read(str(log), str(mine), item="ticket").gold) == [1, 0, -1]

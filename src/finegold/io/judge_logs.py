@@ -1655,6 +1655,12 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
         roles["item"] = [free.pop(0)]
     starts = [each for each in free if bare_name(each).startswith(GOLD_STARTS)]
     truth = own or roles.get("gold") or starts or roles.get("verdict") or free
+    if "item" in roles and "item" not in log.reading.roles:
+        # items are numbered by rows, which names of items may look like
+        column = roles["item"][0]
+        problem = f"no column of the log is read as its items, so truths by {column} match nothing"
+        like = column if column in log.reading.unused else Placeholder("COLUMN")
+        raise InputError(problem, name, [use(item=like)])
     if "item" not in roles or not (truth or len(people) > 1):
         problem = f"found no columns of items and truths. The columns are:\n{listing(frame, roles)}"
         raise InputError(f"{problem}\n", name, [Remedy(text="name them item and truth")])

@@ -82,6 +82,11 @@ class Progress(NamedTuple):
 WatchReading = Callable[[Progress], None]
 
 
+# Libraries besides Polars in which a table can be made of values; for others, such as DuckDB, tables
+# are of Polars.
+MAKES_FRAMES = ("pandas", "modin", "cudf", "pyarrow")
+
+
 @dataclass(eq=False)
 class Table:
     """A table of files or of a data frame. What is known of its rows is there once they were read."""
@@ -110,8 +115,9 @@ class Table:
     @property
     def backend(self) -> str | None:
         """The library of the data frame, for `Names`."""
-        is_own = self.frame is None or self.frame.implementation.is_polars()
-        return None if is_own else str(self.frame.implementation.value)
+        if self.frame is None or str(self.frame.implementation.value) not in MAKES_FRAMES:
+            return None
+        return str(self.frame.implementation.value)
 
     @property
     def findings(self) -> list[Finding]:
