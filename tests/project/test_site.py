@@ -57,7 +57,7 @@ def test_every_page_is_made(site: Path) -> None:
     sources = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
     pages = [path.with_suffix(".html") for path in sources if path.parent.name != "equations"]
     assert [str(page) for page in pages if not (site / page).exists()] == []
-    assert "one label per task" in (site / "index.html").read_text("utf-8")
+    assert "Labels that you can trust" in (site / "index.html").read_text("utf-8")
 
 
 def test_nothing_is_fetched_from_the_network(site: Path) -> None:
