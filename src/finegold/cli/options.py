@@ -173,7 +173,8 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
         is_float = type(usual) is float
         number: Any = float if is_float else int
         if about.low is not None or about.high is not None:
-            number = (click.FloatRange if is_float else click.IntRange)(about.low, about.high)
+            bounded: Any = click.FloatRange if is_float else click.IntRange
+            number = bounded(about.low, about.high)
         more |= {"type": number, "metavar": about.metavar or "N"}
     elif about.kind == "choice":
         more["type"] = click.Choice(about.choices)
