@@ -19,8 +19,7 @@ from finegold.results.data import ResultData, votes_of
 from finegold.results.matrices import votes_by_truth
 from finegold.results.sets import refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, match, to_list
-from finegold.votes.labels import listed
+from finegold.votes.encoding import MISSING, Codes, listed, match, to_list
 
 Floats = NDArray[np.float64]
 

@@ -27,11 +27,12 @@ from finegold.votes.encoding import (
     as_text,
     encode,
     encode_ids,
+    listed,
     renumber,
     text_of,
 )
 from finegold.votes.hygiene import Finding
-from finegold.votes.labels import drop_missing, listed, shortest_number
+from finegold.votes.labels import drop_missing, shortest_number
 
 if TYPE_CHECKING:
     from finegold.io.tables import Table
@@ -388,7 +389,8 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     has_people = sum(map(names_person, columns)) > 1 and not candidates(columns, ANNOTATOR)
     if len(columns) > MOST_COLUMNS or (truths and not has_people):
         return None
-    if any(survey_name(column) in TIMES for column in columns):
+    times = [survey_name(column) for column in columns if survey_name(column) in TIMES]
+    if len(times) > 1 or (times == ["timestamp"] and survey_name(columns[0]) == "timestamp"):
         return _shape_of_form(opened, columns)
     # which column names the rows, and does it name people?
     try:
@@ -440,9 +442,9 @@ def _shape_of_form(opened: Table, columns: Sequence[Any]) -> Shape | None:
     few = {each: Column.of(each, table[str(each)]) for each in others}
     labels = {each: {*column.values} for each, column in few.items() if column.n}
     groups = [group for group in group_by_labels(labels) if len(group) > 1]
-    if not groups:
+    votes: list[Any] = max(groups, key=len, default=[])
+    if len(votes) * 2 < len(others) or not votes:
         return None
-    votes = max(groups, key=len)
     doubt = _doubt_values([few[name] for name in votes], True) if len(groups) == 1 else ""
     doubt = doubt if len(groups) == 1 else "other columns share other labels"
     ids = people[0] if people else None

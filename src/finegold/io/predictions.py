@@ -18,8 +18,17 @@ from finegold.io.source import is_files
 from finegold.io.tables import open_table
 from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, Codes, Names, encode_ids, match, text_of, to_list
-from finegold.votes.labels import as_classes, listed
+from finegold.votes.encoding import (
+    MISSING,
+    Codes,
+    Names,
+    encode_ids,
+    listed,
+    match,
+    text_of,
+    to_list,
+)
+from finegold.votes.labels import as_classes
 from finegold.votes.merging import ModelOutput, align
 
 Floats = NDArray[np.float64]

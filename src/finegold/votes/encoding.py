@@ -9,7 +9,7 @@ represent all integers above 2^53.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -185,6 +185,12 @@ def to_values(column: NDArray[Any]) -> list[Any]:
 def to_list(names: Any) -> list[Any]:
     """Return plain Python values of names or of an array."""
     return list(names.to_list()) if hasattr(names, "to_list") else to_values(np.asarray(names))
+
+
+def listed(items: Iterable[Any], most: int = 20, between: str = ", ") -> str:
+    """Write "a, b, ..." with at most so many of the items."""
+    texts = list(map(str, items))
+    return between.join([*texts[:most], *(["..."] if len(texts) > most else [])])
 
 
 def is_blank(name: Any) -> bool:

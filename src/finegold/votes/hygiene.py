@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from finegold.errors import Placeholder, Remedy, use, warn_user
-from finegold.votes.encoding import Names, text_of
+from finegold.votes.encoding import Names, listed, text_of
 
 if TYPE_CHECKING:
     from finegold.votes.annotations import Annotations, Counts, Repeated
@@ -205,10 +206,37 @@ DATE = re.compile(
 def find_doubtful_labels(
     labels: Mapping[str, int], no_vote: Mapping[str, int], is_wide: bool = False
 ) -> list[Finding]:
-    """Report rare classes that may mean "no vote", and dates among labels; `no_vote` has the words
-    that do mean it.
+    """Report rare classes that may mean "no vote", labels that hold others or look like them, and
+    dates; `no_vote` has the words that do mean it.
     """
-    findings, total = [], max(sum(labels.values()), 1)
+    findings = _find_no_answers(labels, no_vote, is_wide)
+    texts = {label.strip().casefold() for label in labels}
+    twice = set().union(*(pair for pair in ONE_CLASS if pair <= texts))
+    is_of_answers = {"0", "1"} < texts and texts <= {"0", "1"}.union(*ONE_CLASS, ("zero", "one"))
+    if is_of_answers or (twice and len(texts) <= MOST_ANSWERS):
+        shown = listed(sorted(texts - {"0", "1"} if is_of_answers else twice))
+        beside = "0 and 1" if is_of_answers else "each other"
+        text = f"the labels {shown} stand beside {beside}, so that a class seems to be written in two ways"
+        findings.append(Finding("spellings", text, (SAY,)))
+    if len(labels) <= MOST_WORDS:
+        findings += _find_like_others(labels)
+    if is_wide and "-1" in labels:
+        remedy = use('if it means "no vote", as in label matrices of Snorkel', missing=[-1])
+        text = f"the label -1 ({labels['-1']:,}) is read as a class"
+        findings.append(Finding("minus one", text, (remedy,)))
+    dates = [label for label in labels if DATE.fullmatch(label.strip())]
+    are_short = all(SHORT_DATE.fullmatch(label.strip()) for label in dates)
+    if dates and (len(dates) < len(labels) or are_short):
+        shown = listed([f"{label} ({labels[label]:,})" for label in dates], 5)
+        text = f"labels look like dates: {shown}; a spreadsheet may have made them of labels such as 1-2 or 3/4"
+        findings.append(Finding("dates", text, (SAY,)))
+    return findings
+
+
+def _find_no_answers(
+    labels: Mapping[str, int], no_vote: Mapping[str, int], is_wide: bool
+) -> list[Finding]:
+    total = max(sum(labels.values()), 1)
     rare = [label for label, count in labels.items() if 0 < count <= RARE * total]
     words = [label for label in rare if NO_ANSWER.fullmatch(label.strip())]
     integers = {label: int(label) for label in labels if INTEGER.fullmatch(label.strip())}
@@ -217,90 +245,62 @@ def find_doubtful_labels(
         integers[label] for label in others if integers.get(label, -1) not in (-1, *SENTINELS)
     ]
     if len(numbers) + 2 >= len(others) and 1 < len(numbers) <= MOST_NUMBERS and min(numbers) >= 0:
-        suspects = {
-            *(number for number in SENTINELS if abs(number) > 3 * max(numbers)),
-            *([] if is_wide else [-1]),
-        }
+        suspects = {number for number in SENTINELS if abs(number) > 3 * max(numbers)}
+        suspects |= set() if is_wide else {-1}
         words += [label for label in rare if integers.get(label) in suspects]
-    if len(others) - len(integers) > 1 and not any(
-        map(str.isdigit, "".join(set(others) - {*integers}))
-    ):
-        # numbers beside words
+    # numbers beside words
+    texts = [label for label in others if label not in integers]
+    if len(texts) > 1 and not any(map(str.isdigit, "".join(texts))):
         words += [label for label in rare if label in integers and label not in words]
-    if words:
-        text = ", ".join(f"{word} ({labels[word]:,})" for word in words)
-        given = [*words, *(word for word in no_vote if word.strip())]
-        remedy = use(
-            'if they mean "no vote"' if len(words) > 1 else 'if it means "no vote"', missing=given
-        )
-        are = "labels {} are read as classes" if len(words) > 1 else "label {} is read as a class"
-        findings.append(Finding("no answer", f"the {are.format(text)}", (remedy,)))
-    texts = {label.strip().casefold() for label in labels}
-    twice = [pair for pair in ONE_CLASS if pair <= texts]
-    is_of_answers = {"0", "1"} < texts and texts <= {"0", "1"}.union(*ONE_CLASS, ("zero", "one"))
-    if is_of_answers or (twice and len(texts) <= MOST_ANSWERS):
-        shown = ", ".join(sorted(texts - {"0", "1"} if is_of_answers else set().union(*twice)))
-        beside = " stand beside 0 and 1" if is_of_answers else " stand beside each other"
-        text = f"the labels {shown}{beside}, so that a class seems to be written in two ways"
-        findings.append(Finding("spellings", text, (SAY,)))
-    # 4 - agree beside 4, cat (3) beside cat
+    if not words:
+        return []
+    shown = listed([f"{word} ({labels[word]:,})" for word in words], len(words))
+    missing = [*words, *(word for word in no_vote if word.strip())]
+    if len(words) > 1:
+        remedy = use('if they mean "no vote"', missing=missing)
+        return [Finding("no answer", f"the labels {shown} are read as classes", (remedy,))]
+    remedy = use('if it means "no vote"', missing=missing)
+    return [Finding("no answer", f"the label {shown} is read as a class", (remedy,))]
+
+
+def _find_like_others(labels: Mapping[str, int]) -> list[Finding]:
+    """Report labels that hold another one (4 - agree beside 4), and rare words that are one letter,
+    behind the first, away from a frequent one.
+    """
+    findings = []
+    rare = [(a, b) for a, b in product(labels, labels) if 0 < labels[a] <= RARE * labels[b]]
     longer = [
         f"{label} ({labels[label]:,}) beside {short} ({labels[short]:,})"
-        for label, short in product(rare, labels)
-        if label.startswith(short) and ADDITION.fullmatch(label[len(short) :]) and label != short
+        for label, short in rare
+        if label.startswith(short) and ADDITION.fullmatch(label[len(short) :])
     ]
-    if longer and len(labels) <= MOST_WORDS:
-        findings.append(
-            Finding("spellings", f"some labels hold others: {', '.join(longer[:5])}", (SAY,))
-        )
-    words = [label for label in labels if len(label) >= SHORTEST_WORD and label.isalpha()]
-    # rare words that are one letter, behind the first, away from a frequent one
-    misspelt = []
-    for wrong, right in product(words, words) if len(labels) <= MOST_WORDS else ():
-        if (
-            not 0 < labels[wrong] <= MISSPELT_SHARE * labels[right]
-            or abs(len(wrong) - len(right)) > 1
-        ):
-            continue
-        n = next(
-            (n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b),
-            min(len(wrong), len(right)),
-        )
-        ends = {
-            (wrong[n + 1 :], right[n:]),
-            (wrong[n:], right[n + 1 :]),
-            (wrong[n + 1 :], right[n + 1 :]),
-        }
-        is_swapped = wrong[n : n + 2] == right[n : n + 2][::-1] and wrong[n + 2 :] == right[n + 2 :]
-        if n and (is_swapped or any(end == other for end, other in ends)):
-            misspelt.append(f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})")
+    if longer:
+        text = f"some labels hold others: {listed(longer, 5)}"
+        findings.append(Finding("spellings", text, (SAY,)))
+    misspelt = [
+        f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})"
+        for wrong, right in rare
+        if labels[wrong] <= MISSPELT_SHARE * labels[right]
+        and min(len(wrong), len(right)) >= SHORTEST_WORD
+        and wrong.isalpha()
+        and right.isalpha()
+        and _is_one_letter_away(wrong, right)
+    ]
     if misspelt:
-        text = ", ".join(misspelt[:5])
+        text = f"some rare labels look like others: {listed(misspelt, 5)}"
         remedy = use(
             "if they are misspelt", alias=Placeholder("FILE"), text="to say what they mean"
         )
-        findings.append(
-            Finding("misspelt", f"some rare labels look like others: {text}", (remedy,))
-        )
-    if is_wide and "-1" in labels:
-        remedy = use('if it means "no vote", as in label matrices of Snorkel', missing=[-1])
-        findings.append(
-            Finding("minus one", f"the label -1 ({labels['-1']:,}) is read as a class", (remedy,))
-        )
-    dates = [label for label in labels if DATE.fullmatch(label.strip())]
-    if dates and (
-        len(dates) < len(labels) or all(SHORT_DATE.fullmatch(label.strip()) for label in dates)
-    ):
-        text = ", ".join(f"{label} ({labels[label]:,})" for label in dates[:5]) + (
-            ", ..." if len(dates) > 5 else ""
-        )
-        text = (
-            f"labels look like dates: {text}; a spreadsheet may have made them of labels such as"
-            " 1-2 or 3/4"
-        )
-        remedy = use(alias=Placeholder("FILE"), text="to say what they mean")
-        findings.append(Finding("dates", text, (remedy,)))
+        findings.append(Finding("misspelt", text, (remedy,)))
     return findings
+
+
+def _is_one_letter_away(a: str, b: str) -> bool:
+    n = len(commonprefix([a, b]))
+    is_swapped = a[n : n + 2] == b[n : n + 2][::-1] and a[n + 2 :] == b[n + 2 :]
+    return n > 0 and (
+        is_swapped or a[n + 1 :] == b[n:] or a[n:] == b[n + 1 :] or a[n + 1 :] == b[n + 1 :]
+    )
 
 
 SEPARATOR = re.compile(r"[;|,]")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.cells import count
 from finegold.votes import encoding
-from finegold.votes.encoding import MISSING, Coded, Codes, Names, match, text_of, to_list
+from finegold.votes.encoding import MISSING, Coded, Codes, Names, listed, match, text_of, to_list
 from finegold.votes.hygiene import Finding, Groups
 
 # Which labels are votes?
@@ -662,9 +662,3 @@ def _same_type(value: Any, known: list[Any]) -> Any:
 def listed_classes(classes: Sequence[Any]) -> list[Any]:
     """Return the classes that the user names, which may be a single text or an array."""
     return [classes] if isinstance(classes, str) else list(classes)
-
-
-def listed(items: Iterable[Any], most: int = 20, between: str = ", ") -> str:
-    """Write "a, b, ..." with at most so many of the items."""
-    texts = list(map(str, items))
-    return between.join([*texts[:most], *(["..."] if len(texts) > most else [])])
