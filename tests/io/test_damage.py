@@ -6,8 +6,6 @@ import gzip
 import io
 import json
 import os
-import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +13,17 @@ import numpy as np
 import polars as pl
 import pytest
 from backports import zstd
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.errors import FinegoldWarning
 from finegold.io.read import read
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
-    ARGILLA,
-    DOCCANO,
-    INSPECT,
     LABEL_STUDIO,
     PRODIGY,
     lines,
     zipped,
 )
-from tests.support.exports_sheets import SAGEMAKER, SHEETS
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import LONG, ods, replace_in, xlsx
 
@@ -201,107 +192,3 @@ def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
 
 
 # Any bytes, and any values in the records of exports, are read or refused in a sentence.
-
-RECORDS: dict[str, Any] = {
-    "label-studio": LABEL_STUDIO,
-    "prodigy": PRODIGY,
-    "argilla": ARGILLA,
-    "inspect": INSPECT,
-    "sagemaker": SAGEMAKER,
-    "doccano": DOCCANO["ann.jsonl"],
-}
-
-
-@cache
-def samples() -> dict[str, bytes]:
-    """A small file of each format."""
-    frame = pl.DataFrame(LONG[1:], schema=LONG[0], orient="row")
-    found = {"v.csv": CSV.encode(), "utf16.csv": CSV.encode("utf-16")}
-    found["v.tsv"], found["v.jsonl"] = (
-        CSV.replace(",", "\t").encode(),
-        frame.write_ndjson().encode(),
-    )
-    found |= {f"{tool}.json": json.dumps(records).encode() for tool, records in RECORDS.items()}
-    found |= {name: content.encode() for name, content in SHEETS.values()}
-    found |= {name: packed(name, CSV) for name in ("v.csv.gz", "v.csv.zst")}
-    samples = {f"samples/{n}.json": json.dumps(each) for n, each in enumerate(INSPECT["samples"])}
-    header = json.dumps({"version": 2, "status": "success", "eval": INSPECT["eval"]})
-    found["log.eval"] = zipped({"header.json": header, **samples})
-    found["doccano.zip"] = zipped({name: lines(rows) for name, rows in DOCCANO.items()})
-    return found
-
-
-def read_or_refused(path: Path, **options: Any) -> bool:
-    """Any other exception is an error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FinegoldWarning)
-        try:
-            read(path, **options)
-        except InputError:
-            return False
-    return True
-
-
-@pytest.mark.parametrize("name", samples())
-def test_a_file_with_changed_bytes_is_read_or_refused(tmp_path: Path, name: str) -> None:
-    whole = samples()[name]
-    assert read_or_refused(write(tmp_path / name, whole))
-    place = st.integers(0, len(whole))
-    odd = st.sampled_from(
-        [b"", b"\0", b"\xff\xfe", b'"', b"\r", b"\n", b"\xed\xa0\x80", b"[", b"{"]
-    )
-    changed = st.one_of(
-        st.builds(lambda cut: whole[:cut], place),
-        st.builds(lambda at, new: whole[:at] + new + whole[at + 1 :], place, st.binary(max_size=2)),
-        st.builds(lambda at, new: whole[:at] + new + whole[at + len(new) :], place, odd),
-        st.builds(lambda at, n: whole[: at + n] + whole[at:], place, st.integers(-40, 40)),
-    )
-
-    @settings(
-        max_examples=40,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(changed)
-    def check(content: bytes) -> None:
-        read_or_refused(write(tmp_path / name, content))
-
-    check()
-
-
-def places(value: Any) -> list[tuple[Any, ...]]:
-    """The path of every value inside a JSON value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()  # fmt: skip
-    return [(), *((key, *place) for key, part in inner for place in places(part))]
-
-
-def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
-    """The same JSON value with the part at a place replaced."""
-    if not place:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[place[0]] = with_value(value[place[0]], place[1:], new)
-    return copy
-
-
-WRONG = [None, 5, -1.5, True, "", "\ud800", [], [5], [1, "a"], [[]], {}, {"a": 5}, {"taxonomy": 5}]
-
-
-@pytest.mark.parametrize("tool", RECORDS)
-def test_an_export_with_a_value_of_another_kind_is_read_or_refused(
-    tmp_path: Path, tool: str
-) -> None:
-    found = set()
-    for number, place in enumerate(places(RECORDS[tool])):
-        for wrong in WRONG[number % 6 :: 6]:
-            text = json.dumps(with_value(RECORDS[tool], place, wrong))
-            found.add(read_or_refused(write(tmp_path / "ann.json", text), format=tool))
-    assert found == {True, False}
-
-
-def test_a_wrong_kind_is_said_with_the_record(tmp_path: Path) -> None:
-    records = with_value(LABEL_STUDIO, (1, "annotations", 0, "result", 0, "value"), {"taxonomy": 5})
-    words = r"v\.json \(Label Studio export\), record 2: .*; export it again"
-    with pytest.raises(InputError, match=words):
-        read(write(tmp_path / "v.json", json.dumps(records)))

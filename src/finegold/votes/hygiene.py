@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -296,7 +295,8 @@ def _find_like_others(labels: Mapping[str, int]) -> list[Finding]:
 
 
 def _is_one_letter_away(a: str, b: str) -> bool:
-    n = len(commonprefix([a, b]))
+    pairs = enumerate(zip(a, b, strict=False))
+    n = next((n for n, (one, other) in pairs if one != other), min(len(a), len(b)))
     is_swapped = a[n : n + 2] == b[n : n + 2][::-1] and a[n + 2 :] == b[n + 2 :]
     return n > 0 and (
         is_swapped or a[n + 1 :] == b[n:] or a[n:] == b[n + 1 :] or a[n + 1 :] == b[n + 1 :]
