@@ -7,7 +7,6 @@ from html import escape
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from finegold.insight.judges.answers import Share
 from finegold.votes.notebook import MAX_NAME_LENGTH, cell_html, meter_html, page_html, table_html
 
 if TYPE_CHECKING:
@@ -107,13 +106,6 @@ def ranking_html(ranking: Ranking) -> str:
     return page_html(
         f"<b>Ranking</b> of {len(ranking.standings):,} systems", table, *map(escape, ranking.notes)
     )
-
-
-def with_interval(share: Share) -> str:
-    # NaN
-    if share.value != share.value:
-        return "–"
-    return f"{share.value:z.2f} [{share.low:z.2f}, {share.high:z.2f}]"
 
 
 def percent(share: float | None) -> str:

@@ -16,7 +16,6 @@ from finegold.results.data import ResultData, votes_of
 from finegold.votes.encoding import MISSING, Codes
 
 BINS = 20
-MEASURED = ("accuracy", "macro_f1", "log_loss", "calibration_error")
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,6 @@ class Comparison:
     accuracy: float
     # mean of the method's probabilities of these labels
     confidence: float
-    macro_f1: float
-    log_loss: float
-    calibration_error: float
     # accuracy of the majority vote
     majority: float
 
@@ -162,5 +158,5 @@ def _compare(result: ResultData, truth: Codes) -> Comparison | None:
         n=n,
         confidence=float(result.confidence[truth >= 0].mean()),
         majority=metrics.accuracy(shares, truth),
-        **{name: getattr(metrics, name)(result.posterior, truth) for name in MEASURED},
+        accuracy=metrics.accuracy(result.posterior, truth),
     )
