@@ -188,7 +188,6 @@ def test_ids_of_other_kinds_and_tasks_whose_votes_are_missing_are_labelled_saved
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("predictions.probabilities.npy", np.full((1, N, 3), 0.9)),
         ("predictions.probabilities.npy", np.zeros((2, N, 3))),
         ("predictions.votes_posterior.npy", np.full((VOTED, 3), np.nan)),
         ("predictions.posterior.npy", np.full((N, 3), 1 / 3)),
@@ -240,10 +239,6 @@ def test_update_with_new_predictions():
         updated
     )
     assert np.allclose(calibrated.combined.posterior.sum(axis=1), 1)
-    with pytest.raises(
-        finegold.InputError, match="calibrated after votes and predictions had been combined"
-    ):
-        calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
 
 
 def test_predictions_in_other_functions(tmp_path):

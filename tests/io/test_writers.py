@@ -210,9 +210,8 @@ KINDS = ["csv", "tsv", "jsonl", "parquet", "csv.gz"]
 
 
 def whole_table(result: finegold.Result, probabilities: bool = False) -> pl.DataFrame:
-    """The table of labels in one piece, with gold marks."""
-    table = to_polars(result.labels(probabilities=probabilities))
-    return table.insert_column(5, pl.Series("is_gold", [False] * table.height))
+    """The table of labels in one piece."""
+    return to_polars(result.labels(probabilities=probabilities))
 
 
 @pytest.mark.parametrize("kind", KINDS)
