@@ -482,12 +482,12 @@ def test_a_field_with_the_name_of_a_truth_is_one_and_a_note_says_so(name):
     }
     log = finegold.judges.read(rows)
     assert (log.kind, log.gold.tolist()) == ("pairwise", [0, 1])
-    assert f'the column "{name}" is used as the truth of 2 items' in log.notes
+    assert f"truth = {name} (2 of 2)" in str(log.reading)
     texts = finegold.judges.read(
         rows | {name: ["a long reference answer, which nobody calls a verdict"] * 4}
     )
     assert (texts.gold == -1).all()
-    assert "is not used as truth" in texts.notes[0]
+    assert "it is not used" in texts.notes[0]
 
 
 def test_gold_of_pairs_is_understood_in_every_form():
@@ -504,7 +504,7 @@ def test_the_column_of_verdicts_is_honoured_in_several_files_named_after_judges(
     assert "timestamp" not in str(error.value).split("use verdict=")[1]
     log = finegold.judges.read(tmp_path, verdict="said")
     assert (log.judge_names, log.answer.tolist()) == (["gpt", "llama"], [0, 1, 1, 1])
-    assert "named after the files: gpt, llama" in log.notes[0]
+    assert "judge = the file's name (2)" in str(log.reading)
 
 
 def llm_bar(label, *winners, asked="Why?"):

@@ -195,11 +195,10 @@ class JudgeLog:
             dict: Judge -> reason (error, refusal, unreadable, empty) -> number of calls.
         """
         counts: dict[str, dict[str, int]] = {name: {} for name in self.judge_names}
-        for code, reason in FAILURES.items():
-            for j, n in enumerate(
-                np.bincount(self.judge[self.failure == code], minlength=self.n_judges).tolist()
-            ):
-                counts[self.judge_names[j]] |= {reason: n} if n else {}
+        for code, j in zip(self.failure.tolist(), self.judge.tolist(), strict=True):
+            if code:
+                own = counts[self.judge_names[j]]
+                own[FAILURES[code]] = own.get(FAILURES[code], 0) + 1
         return counts
 
     def calls(self) -> pl.DataFrame:
@@ -211,25 +210,21 @@ class JudgeLog:
                 if the log names them, system_a and system_b. What is not known is null.
         """
 
-        def names(known: Sequence[Any], codes: Codes | SmallCodes) -> pl.Series:
-            return pl.Series(
-                [known[code] if code >= 0 else None for code in codes.tolist()], strict=False
-            )
+        def names(known: Sequence[Any], codes: Any) -> pl.Series:
+            return pl.Series([known[c] if c >= 0 else None for c in codes.tolist()], strict=False)
 
         columns: dict[str, Any] = {
             "item": names(self.item_names, self.item),
             "judge": names(self.judge_names, self.judge),
             "verdict": names(self.class_names, self.answer),
-            "failure": pl.Series(
-                [FAILURES.get(code) for code in self.failure.tolist()], dtype=pl.String
-            ),
+            "failure": pl.Series([FAILURES.get(c) for c in self.failure.tolist()], dtype=pl.String),
             "shown_first": names(self.class_names, self.first),
             "gold": names(self.class_names, self.gold[self.item]),
             "cost": pl.Series(self.cost).fill_nan(None),
         }
-        if self.system_names:
-            columns["system_a"] = names(self.system_names, self.system_a[self.item])
-            columns["system_b"] = names(self.system_names, self.system_b[self.item])
+        for name, side in (("system_a", self.system_a), ("system_b", self.system_b)):
+            if self.system_names:
+                columns[name] = names(self.system_names, side[self.item])
         return pl.DataFrame(columns)
 
 
@@ -491,8 +486,7 @@ def choose_columns(frame: pl.DataFrame, reading: LogReading, name: str) -> Roles
     if "judge" not in roles and "system_a" not in roles:
         models = [each for each in free() if bare_name(each) in MODEL]
         if models and not any(bare_name(each).startswith("judge") for each in columns):
-            is_evaluated = _varies(frame, roles, models[0])
-            roles |= {} if is_evaluated else {"judge": models[:1]}
+            roles |= {} if _truths_differ(frame, roles, models[0]) else {"judge": models[:1]}
     return roles
 
 
@@ -538,16 +532,16 @@ def _items(frame: pl.DataFrame, columns: Sequence[str], judge: list[str] | None)
     return found
 
 
-def _varies(frame: pl.DataFrame, roles: Roles, column: str) -> bool:
+def _truths_differ(frame: pl.DataFrame, roles: Roles, column: str) -> bool | None:
     """Return whether the truths of an item differ with this column, which then names what is
-    judged.
+    judged; None if too little is known.
     """
     if not {"item", "gold"} <= roles.keys():
-        return False
+        return None
     gold = roles["gold"][0]
     known = frame.filter(pl.col(gold).is_not_null())
-    groups = known.group_by(roles["item"]).agg(pl.n_unique(column, gold))
-    return bool(((groups[column] > 1) & (groups[gold] > 1)).any())
+    groups = known.group_by(roles["item"]).agg(pl.n_unique(column, gold)).filter(pl.col(column) > 1)
+    return bool((groups[gold] > 1).any()) if groups.height > 4 else None
 
 
 def _add_verdict(frame: pl.DataFrame, columns: Sequence[str], roles: Roles, name: str) -> None:
@@ -686,10 +680,8 @@ def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
     name = bare_name(column)
     if column == FILE or column.startswith(FOLDER):
         return "judge"
-    is_item = name in OF_ITEM
-    if name in MODEL and "judge" in roles and _is_constant(frame, roles, column):
-        is_item = False
-    if is_item:
+    is_of_judge = "judge" in roles and _truths_differ(frame, roles, column) is False
+    if name in OF_ITEM and not (name in MODEL and is_of_judge):
         return "item"
     if name in JUDGE.words | OF_JUDGE | MODEL | frozenset().union(*JUDGE.others):
         return "judge"
@@ -702,18 +694,6 @@ def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
         is_crossed = n_pairs > 0.9 * n_items * n_values and n_values <= MOST_CLASSES
         return "criterion" if is_crossed and n_items > n_values else "item"
     return ""
-
-
-def _is_constant(frame: pl.DataFrame, roles: Roles, column: str) -> bool:
-    """Return whether truths are known that never differ with this column, though they do from item
-    to item: it then belongs to the judge.
-    """
-    if not {"item", "gold"} <= roles.keys():
-        return False
-    known = frame.filter(pl.col(roles["gold"][0]).is_not_null())
-    groups = known.group_by(roles["item"]).agg(pl.n_unique(column, roles["gold"][0]))
-    several = groups.filter(pl.col(column) > 1)
-    return several.height > 4 and bool((several[roles["gold"][0]] == 1).all())
 
 
 def _refuse(frame: pl.DataFrame, roles: Roles, name: str, columns: Sequence[str], n: int) -> None:
@@ -900,9 +880,6 @@ def read_judge_logs(log: Any, gold: Any = None, **given: Any) -> dict[str, Judge
     for name, each in logs.items():
         for source in records.truths:
             each = with_gold(each, source, reading)
-            n = int((each.gold != MISSING).sum())
-            what = f"{source.name} holds truths by its name or its columns, and is used as gold"
-            each.notes.append(f"{what}: {n:,} items")
         logs[name] = each if gold is None or is_column else with_gold(each, gold, reading)
     return logs
 
@@ -912,27 +889,13 @@ def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str
     frame, name = records.frame, records.name
     roles = choose_columns(frame, reading, name)
     if "verdict" not in roles:
-        if not frame.columns:
-            raise InputError(
-                "there are no columns; expected a table with a header and one verdict per row", name
-            )
-        taken = {column for columns in roles.values() for column in columns}
-        free = [column for column in frame.columns if column not in taken]
-        guess: Any = free[0] if len(free) == 1 else Placeholder("COLUMN")
-        problem = f"found no column of verdicts. The columns are:\n{listing(frame, roles)}\n"
-        raise InputError(problem, name, [use(verdict=guess, text="if that is the column")])
-    has_judge = "judge" in roles
+        _lose("verdict", frame, roles, name)
     if reading.order is not None:
         order = frame.select(order=pl.col(roles["order"][0]))
         _is_ordered_or_refused(order, roles, reading, name, notes)
     roles = tell_apart(frame, roles, name, notes)
-    if "item" not in roles and (has_judge and frame.select(roles["judge"]).n_unique() > 1):
-        problem = f"found no column of items. The columns are:\n{listing(frame, roles)}\n"
-        raise InputError(problem, name, [use(item=Placeholder("COLUMN"))])
-    if not has_judge and "judge" in roles:
-        judges = frame.select(pl.concat_str(roles["judge"], separator=" / ")).to_series().unique()
-        shown = ", ".join(judges.sort()[:3]) + (", ..." if len(judges) > 3 else "")
-        notes.append(f"no column names the judges, so they are named after the files: {shown}")
+    if "item" not in roles and "judge" in roles and frame[roles["judge"][0]].n_unique() > 1:
+        _lose("item", frame, roles, name)
     table = _calls(frame, roles, name, notes)
     _is_ordered_or_refused(table, roles, reading, name, notes)
     is_pairwise = _is_pairwise(table, reading)
@@ -942,31 +905,30 @@ def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str
         parts = {
             str(key): part for (key,), part in named.group_by("criterion", maintain_order=True)
         }
-        if reading.question is not None and reading.question not in parts:
-            listed = ", ".join(f'"{each}"' for each in parts)
-            raise InputError(
-                f'there is no criterion "{reading.question}"; there are {listed}', name
-            )
         parts = {key: part for key, part in parts.items() if reading.question in (None, key)}
+        if not parts:
+            listed = ", ".join(f'"{each}"' for each in named["criterion"].unique())
+            raise InputError(f'there is no criterion "{reading.question}" among {listed}', name)
     logs = {}
     for criterion, part in parts.items():
-        own = list(notes)
-        where = f"{name}, {criterion}" if criterion else name
         make = _pairwise_log if is_pairwise else _pointwise_log
-        log = replace(make(part, where, reading), criterion=criterion)
-        about = _about(log, part, roles, frame)
+        log = replace(make(part, f"{name} {criterion}".strip(), reading), criterion=criterion)
+        log = replace(log, notes=[*log.notes, *notes], about=_about(log, part, roles, frame))
         log = _with_people(log, part, reading, roles, frame)
         if is_pairwise:
-            _refuse_unknown_order(log, part, where, own)
-        _say_what_is_used(log, part, roles, reading, own)
-        log = replace(
-            log,
-            notes=[*log.notes, *dict.fromkeys(own)],
-            reading=_interpretation(log, part, roles, frame),
-            about=about,
-        )
-        logs[criterion] = log
+            log.notes.extend(_repeats_or_refused(log, "repeat" in part.columns, name))
+        log.notes.extend(_notes_on(log, part, roles, reading))
+        logs[criterion] = replace(log, reading=_interpretation(log, part, roles, frame))
     return logs
+
+
+def _lose(role: str, frame: pl.DataFrame, roles: Roles, name: str) -> None:
+    """Refuse a log without a column of verdicts or items."""
+    taken = {column for columns in roles.values() for column in columns}
+    free = [column for column in frame.columns if column not in taken]
+    guess: Any = free[0] if len(free) == 1 else Placeholder("COLUMN")
+    problem = f"found no column of {role}s. The columns are:\n{listing(frame, roles)}\n"
+    raise InputError(problem, name, [use(text="if that is the column", **{role: guess})])
 
 
 # The columns of a table of calls, besides the price.
@@ -1065,72 +1027,55 @@ def _is_pairwise(table: pl.DataFrame, reading: LogReading) -> bool:
     return is_pair or ("text_a" in table.columns and bool(classes) and classes <= set("abc0123"))
 
 
-def _refuse_unknown_order(log: JudgeLog, table: pl.DataFrame, name: str, notes: list[str]) -> None:
+def _repeats_or_refused(log: JudgeLog, has_repeats: bool, name: str) -> list[str]:
     """Refuse two verdicts per judge and item that contradict each other more than chance, if no
-    order is known.
+    order is known; otherwise note that they are repeats.
     """
     calls = pl.DataFrame({each: getattr(log, each) for each in ("item", "judge", "answer")})
     calls = calls.filter(pl.col("answer").is_between(0, TIED - 1))
-    twice = (
-        calls.group_by("item", "judge")
-        .agg(pl.len(), pl.n_unique("answer"))
-        .filter(pl.col("len") == 2)
-    )
-    is_known = "repeat" in table.columns or len(set(log.first.tolist())) > 1
+    pairs = calls.group_by("item", "judge").agg(pl.len(), apart=pl.n_unique("answer") == 2)
+    twice = pairs.filter(pl.col("len") == 2)
+    is_known = has_repeats or len(set(log.first.tolist())) > 1
     if is_known or 2 * twice.height < MOST_NUMBERS * max(calls.height, 1):
-        return
+        return []
     problem = (
         "there are two verdicts per judge and item, and no column says in which order the answers"
         " were shown"
     )
-    by_judge_ = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
-    if (2 * by_judge_["n_apart"] > by_judge_["len"] + SIGNIFICANT * by_judge_["len"].sqrt()).any():
-        share = by_judge_["n_apart"].sum() / twice.height
+    n, apart = (
+        twice.group_by("judge").agg(pl.len(), pl.sum("apart"))[each] for each in ("len", "apart")
+    )
+    if (2 * apart > n + SIGNIFICANT * n.sqrt()).any():
+        share = float(twice["apart"].sum()) / twice.height
         reason = "contradict each other, as they do if answers are swapped in the second"
-        remedies = [
-            use(order=Placeholder("COLUMN")),
-            use("if they are repeats", repeat=Placeholder("COLUMN")),
-        ]
+        column = Placeholder("COLUMN")
+        remedies = [use(order=column), use("if they are repeats", repeat=column)]
         raise InputError(f"{problem}; {share:.0%} of them {reason}", name, remedies)
-    notes.append(f"{problem}: they count as repeats")
+    return [f"{problem}: they count as repeats"]
 
 
 # of the verdicts that cannot be read: how many are shown, and their characters
 UNREAD_SHOWN, SHOWN = 5, 60
 
 
-def _say_what_is_used(
-    log: JudgeLog, table: pl.DataFrame, roles: Roles, reading: LogReading, notes: list[str]
-) -> None:
-    """Note which truths are used, and what cannot be read."""
-    if "gold" in table.columns:
-        known = table.filter(pl.col("gold").is_not_null())
-        column, n = roles["gold"][0], int((log.gold != MISSING).sum())
-        if n:
-            n_items = known.get_column("item").n_unique()
-            lost = f"; {n_items - n:,} others cannot be read" if n_items > n else ""
-            notes.append(f'the column "{column}" is used as the truth of {n:,} items{lost}')
-        elif not known.is_empty():
-            example = known.get_column("gold")[0][:40]
-            if reading.gold is not None:
-                raise InputError(
-                    f'no truth in the column "{column}" can be read, such as {example!r}'
-                )
-            notes.append(
-                f'the column "{column}" is not used as truth: its values are not verdicts, such as'
-                f" {example!r}"
-            )
+def _notes_on(log: JudgeLog, table: pl.DataFrame, roles: Roles, reading: LogReading) -> list[str]:
+    """Return what cannot be read, as notes."""
+    notes = []
+    known = table["gold"].drop_nulls() if "gold" in table.columns else pl.Series([])
+    if len(known) and (log.gold == MISSING).all():
+        problem = f'no truth in the column "{roles["gold"][0]}" can be read'
+        if reading.gold is not None:
+            raise InputError(f"{problem}, such as {known[0][:40]!r}")
+        notes.append(f"{problem}, such as {known[0][:40]!r}: it is not used")
     if log.unread:
-        examples = ", ".join(
-            f"{text!r} ({n:,})" for text, n in list(log.unread.items())[:UNREAD_SHOWN]
-        )
-        n_others = len(log.unread) - UNREAD_SHOWN
-        examples += f" and {n_others:,} others" if n_others > 0 else ""
+        shown = [f"{text!r} ({n:,})" for text, n in log.unread.items()]
+        others = f" and {len(shown) - UNREAD_SHOWN:,} others" if len(shown) > UNREAD_SHOWN else ""
         notes.append(
-            f"{sum(log.unread.values()):,} verdicts cannot be read and count as failed: {examples};"
-            " say what they mean with verdict_map, or where in the text the verdict is with"
-            " verdict_pattern"
+            f"{sum(log.unread.values()):,} verdicts cannot be read and count as failed:"
+            f" {', '.join(shown[:UNREAD_SHOWN])}{others}; say what they mean with verdict_map, or"
+            " where in the text the verdict is with verdict_pattern"
         )
+    return notes
 
 
 def _interpretation(
@@ -1147,11 +1092,10 @@ def _interpretation(
     if log.is_ordered:
         values = f"{classes[0]} to {classes[-1]}" if classes else ""
     orders = {side for side in np.unique(log.first).tolist() if side >= 0}
-    both = merge_has_both(log)
     about = {
         "judge": " x ".join(sizes) if sizes else "one",
         "verdict": values,
-        "order": "both" if both else "one per item" if len(orders) > 1 else "one",
+        "order": "both" if _has_both(log) else "one per item" if len(orders) > 1 else "one",
         "gold": f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}",
         "criterion": log.criterion,
         "people": str(len(log.people.names)) if log.people else "",
@@ -1172,7 +1116,7 @@ def _interpretation(
     return Interpretation(read, tuple(each for each in unused if not each.startswith(FOLDER)))
 
 
-def merge_has_both(log: JudgeLog) -> bool:
+def _has_both(log: JudgeLog) -> bool:
     """Return whether a judge saw an item in both orders."""
     key = log.judge.astype(np.int64) * log.n_items + log.item
     return bool(np.intersect1d(key[log.first == A_FIRST], key[log.first == B_FIRST]).size)
@@ -1196,20 +1140,13 @@ def _about(log: JudgeLog, table: pl.DataFrame, roles: Roles, frame: pl.DataFrame
 
 # From a table of calls to a log.
 
-ORDERS = {
-    **dict.fromkeys(
-        ("ab", "a,b", "a b", "a-b", "a_b", "original", "normal", "a first", "a_first", "forward"), 0
-    ),
-    **dict.fromkeys(
-        ("false", "no", "unswapped", "not swapped", "1,2", "12", "first", "a", "default"), 0
-    ),
-    **dict.fromkeys(
-        ("ba", "b,a", "b a", "b-a", "b_a", "swapped", "swap", "reversed", "b first", "b_first"), 1
-    ),
-    **dict.fromkeys(
-        ("true", "yes", "flipped", "reverse", "2,1", "21", "second", "b", "backward"), 1
-    ),
-}
+# without blanks, commas and signs
+ORDERS = dict.fromkeys(
+    words_in("ab original normal afirst forward false no unswapped notswapped 12 first a default"),
+    0,
+) | dict.fromkeys(
+    words_in("ba swapped swap reversed bfirst true yes flipped reverse 21 second b backward"), 1
+)
 # below, in so many pairs, verdicts may name answers and not positions
 LOWEST_CONSISTENCY, FEWEST_PAIRS = 0.4, 20
 # standard deviations from which a log is not read as it seems
@@ -1543,7 +1480,7 @@ def _orders(table: pl.DataFrame) -> SmallCodes | None:
         ]
         if (sides[0] | sides[1] | column.is_null()).all():
             return np.where(column.is_null(), -1, sides[1].cast(pl.Int8)).astype(np.int8)
-    words = {value: value.strip().casefold() for value in column.drop_nulls().unique()}
+    words = {value: bare_name(value).replace(",", "") for value in column.drop_nulls().unique()}
     # numbers from 0 or from 1
     first = "0" if set(words.values()) <= {"0", "1"} else "1"
     numbers = {first: 0, str(int(first) + 1): 1}
