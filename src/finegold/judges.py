@@ -92,6 +92,7 @@ SHOWN = 200
 # words for what passes
 PASSES = ("pass", "passed", "yes", "true", "correct", "good", "safe", "accept", "acceptable", "ok")
 BOUND = re.compile(r"(>=|>|<=|<)\s*(-?[\d.]+)")
+COMPARE = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,21 +215,6 @@ class JudgeReport:
             dict: Judge -> for each class its sensitivity, specificity and precision.
         """
         return people.by_class(self.log, self._answers) if self.n_gold >= MIN_GOLD else {}
-
-    def confusion(self, judge: str) -> Any:
-        """Return what a judge said of the items of each class.
-
-        Args:
-            judge: The judge.
-
-        Returns:
-            data frame: A row per class of the truths, a column per answer.
-        """
-        self._refuse_unknown([judge])
-        table = people.confusion(self.log, self._answers)[judge]
-        names = [str(name) for name in self._answers.names]
-        heads = [*names, people.UNDECIDED_WORD, people.FAILED_WORD]
-        return make_frame({"truth": names, **dict(zip(heads, table.T, strict=True))})
 
     def disagreements(self) -> Any:
         """Return the answers that differ from the known truth, with what the log says of the item.
@@ -426,8 +412,8 @@ class JudgeReport:
         """Return all figures as plain values, for JSON, the report and the studio.
 
         Returns:
-            How the log was read, its size, the judges, their classes, panels, groups that err
-            alike, disagreements, the ranking of systems, and notes.
+            How the log was read, its size, the judges, their classes, panels, pairs that err alike,
+            disagreements, the ranking of systems, and notes.
         """
         notes, ranking = self.notes, []
         try:
@@ -436,8 +422,8 @@ class JudgeReport:
         except InputError as error:
             # systems that were never compared with each other
             notes.append(str(error))
-        ranks = places(self.scores)
-        has_gold = self.n_gold >= MIN_GOLD
+        ranks, (group, excess) = places(self.scores), self._groups
+        names, has_gold = self.log.judge_names, self.n_gold >= MIN_GOLD
         return {
             "kind": self.log.kind,
             "criterion": self.log.criterion,
@@ -454,31 +440,20 @@ class JudgeReport:
             "disagreements": to_polars(self.disagreements()).head(SHOWN).to_dicts(),
             "replace": plain(self.may_replace()) if self._can_replace else [],
             "panels": plain(self.panels()) if has_gold else [],
-            "groups": (groups := self.groups()),
             "pairs": [
-                {"one": one, "other": other, "excess": min(max(each["excess"], 0.0), 1.0)}
-                for each in groups
-                for one in each["judges"]
-                for other in each["judges"]
-                if one != other
+                {
+                    "one": names[a],
+                    "other": names[b],
+                    "excess": float(np.clip(excess[group[a]], 0, 1)),
+                }
+                for a in range(len(names))
+                for b in range(len(names))
+                if a != b and group[a] == group[b] >= 0
             ],
             "ranking": ranking,
             "unread": [{"verdict": text, "count": n} for text, n in self.log.unread.items()],
             "notes": notes,
         }
-
-    def groups(self) -> list[dict[str, Any]]:
-        """Return the judges that err alike.
-
-        Returns:
-            The members of each group, and their agreement beyond what their accuracies explain.
-        """
-        group, excess = self._groups
-        names = np.array(self.log.judge_names)
-        return [
-            {"judges": names[group == g].tolist(), "excess": float(value)}
-            for g, value in enumerate(excess)
-        ]
 
     def _repr_html_(self) -> str:
         title = (
@@ -553,55 +528,38 @@ class JudgeReport:
         """Return whether each judge lets each item pass, whether it does, and which items count."""
         log, answers = self.log, self._answers
         verdicts = np.full((log.n_judges, log.n_items), np.nan)
-        used, span = np.ones(log.n_items, bool), (0.0, 1.0)
-        place = (answers.judge, answers.item)
-        truth = np.full(log.n_items, np.nan)
-        known = log.gold >= 0
+        truth, known = np.full(log.n_items, np.nan), log.gold >= 0
+        used, place = np.ones(log.n_items, bool), (answers.judge, answers.item)
         bound = BOUND.fullmatch(passes.strip()) if passes else None
         if log.is_ordered and (passes is None or bound):
             verdicts[place], truth[known] = answers.score, log.scores[log.gold[known]]
             if bound is None:
-                ends = log.scores[log.gold[known]] if known.any() else log.scores
+                ends = truth[known] if known.any() else log.scores
                 return verdicts, truth, used, (float(ends.min()), float(ends.max()))
-            limit = float(bound[2])
-            above = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
-            compare = above[bound[1]]
-            return (
-                np.where(np.isnan(verdicts), np.nan, compare(verdicts, limit)),
-                np.where(known, compare(truth, limit), np.nan),
-                used,
-                span,
-            )
-        names = {str(name).casefold(): code for code, name in enumerate(log.class_names)}
+            compare, limit = COMPARE[bound[1]], float(bound[2])
+            for values in (verdicts, truth):
+                values[:] = np.where(np.isnan(values), np.nan, compare(values, limit))
+            return verdicts, truth, used, (0.0, 1.0)
         share = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
-        said = share.any(axis=1)
+        names = log.system_names or [str(name) for name in log.class_names]
+        usual = [name for name in names if passes is None and name.casefold() in PASSES]
+        found = usual or [name for name in names if name.casefold() == str(passes).casefold()]
+        if not found:
+            what = "system's rate is meant" if log.system_names else "class passes"
+            remedy = use(passes=Placeholder("NAME"))
+            raise InputError(f"say which {what}: one of {', '.join(names)}", remedies=[remedy])
+        code = names.index(found[0])
+        side = np.full(log.n_items, code)
         if log.system_names:
-            if passes not in log.system_names:
-                systems = ", ".join(log.system_names)
-                raise InputError(
-                    f"say which system's rate is meant: one of {systems}",
-                    remedies=[use(passes=Placeholder("SYSTEM"))],
-                )
-            code = log.system_names.index(passes)
             used = (log.system_a == code) | (log.system_b == code)
             side = np.where(log.system_b == code, 1, 0)
-            mine = share[np.arange(len(share)), side[answers.item]]
+        mine = share[np.arange(len(share)), side[answers.item]]
+        truth[known] = (log.gold == side)[known]
+        if log.kind == "pairwise":
+            truth[log.gold == TIED] = 0.5
             mine = mine + (share[:, TIED] / 2 if share.shape[1] > TIED else 0.0)
-            truth[known] = np.where(log.gold == TIED, 0.5, log.gold == side)[known]
-        else:
-            found = (
-                [names[word] for word in (passes.casefold(),) if word in names] if passes else []
-            )
-            found = found or ([] if passes else [names[word] for word in PASSES if word in names])
-            if not found:
-                listed = ", ".join(str(name) for name in log.class_names)
-                raise InputError(
-                    f"say which class passes: one of {listed}",
-                    remedies=[use(passes=Placeholder("CLASS"))],
-                )
-            mine, truth[known] = share[:, found[0]], (log.gold == found[0])[known]
-        verdicts[place] = np.where(said, mine, np.nan)
-        return verdicts, truth, used, span
+        verdicts[place] = np.where(share.any(axis=1), mine, np.nan)
+        return verdicts, truth, used, (0.0, 1.0)
 
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
         """Return the price of an item for each judge: as given, otherwise that of the log,
@@ -615,12 +573,8 @@ class JudgeReport:
         # a free judge has a price, too
         is_known = (priced > 0).all() and costs.any()
         by_log = costs / np.maximum(n_items, 1) if is_known else np.ones(len(names))
-        return np.array(
-            [
-                float((given or {}).get(name, price))
-                for name, price in zip(names, by_log, strict=True)
-            ]
-        )
+        own = given or {}
+        return np.array([float(own.get(name, by_log[j])) for j, name in enumerate(names)])
 
     def _refuse_unknown(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self.log.judge_names]:

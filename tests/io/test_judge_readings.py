@@ -226,12 +226,38 @@ READ = {
         ("", {f"{name}.csv": long([name]).drop("judge").write_csv() for name in JUDGES}), {}, {"judges": 3}),
     "a folder per judge": (
         ("", {f"{name}/out.csv": long([name]).drop("judge").write_csv() for name in JUDGES}), {}, {"judges": 3}),
+    # layouts that other tools write
+    "a column per judge": (
+        pl.DataFrame({"item": range(N), "gpt4_score": SCORES, "claude_score": SCORES[::-1], "human_score": SCORES}), {},
+        {"judges": ["claude", "gpt4"], "n_gold": N, "says": "verdict = gpt4_score, claude_score"}),
+    "a column per model": (
+        pl.DataFrame({"id": range(N), "gpt-4o": said("gpt"), "claude-3": said("claude"), "gold": truth()}), {},
+        {"judges": ["claude-3", "gpt-4o"], "n_gold": N}),
+    "assessments of models and people": (
+        each(long(["gpt", "ann"], item="trace_id", judge="source_id", verdict="value"), assessment_name=["x", "y"])
+        .with_columns(source_type=pl.col("source_id").replace({"gpt": "LLM_JUDGE", "ann": "HUMAN"})), {},
+        {"criteria": ["x", "y"], "judges": ["gpt"], "n_gold": N}),
+    "a label beside a score that is always 1": (
+        pl.DataFrame({"context.span_id": [f"s{n}" for n in range(N)], "label": said("gpt"), "score": [1.0] * N}), {},
+        {"verdict": "label", "says": "item = context.span_id"}),
+    "row numbers beside questions": (
+        long(item="question").with_columns(id=pl.Series(range(3 * N))), {}, {"says": "item = question", "n_items": N}),
+    "samples of a call": (each(long(["gpt"]), sample_idx=[0, 1, 2]), {}, {"says": "repeat = sample_idx"}),
+    "objects of JSON in a raw output": (
+        long(classes=('{"why": "x", "verdict": "fail"}', '{"why": "x", "verdict": "pass"}'), verdict="raw_output"), {},
+        {"classes": ["fail", "pass"]}),
+    "left and right with the name of the winner": (
+        long(["gpt"], verdict="winner", classes=("old", "new"), left=["old"] * N, right=["new"] * N), {},
+        {"systems": ["new", "old"]}),
 }  # fmt: skip
 
 # name: the log, options, and words of the message
 REFUSED = {
     "orders in unknown words": (
         pairs(column="prompt_order", words={"AB": "x-first", "BA": "y-first"}), {}, ("prompt_order", "AB and BA")),
+    "orders of a reference, and sides as numbers": (
+        pairs(column="ans_order", words={"AB": "ref_first", "BA": "ref_second"}).with_columns(
+            verdict=pl.col("verdict").replace({"A": "1", "B": "2"})), {}, ("ans_order", "AB and BA")),
     "a column that could be anything": (each(long(), batch_kind=["u", "v"]), {}, ("batch_kind", "judge=", "item=")),
     "rows without a judge": (pl.concat([long(["gpt"]), long(["claude"])]).drop("judge"), {}, ("which judge",)),
     "only what was judged": (long().drop("verdict").with_columns(response=pl.lit("x")), {}, ("no column of verdicts",)),

@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.columns import Role, bare_name, candidates, named_column, words_in
+from finegold.io.columns import MODELS, Role, bare_name, candidates, named_column, words_in
 from finegold.io.exports.judges import (
     by_judge,
     calls_in,
@@ -339,7 +339,7 @@ ITEM = _role(
     "item",
     "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid"
     " instanceid uid qid traceid battleid conversationid customid docid recordid caseid testid"
-    " queryid",
+    " queryid q requestid spanid",
     "pair idx instruction question prompt sample instance input unit unitid query case test hit"
     " image imageid",
     "id index runid responseid",
@@ -349,16 +349,17 @@ JUDGE = _role(
     "judge",
     "judge judgemodel judgename judgeid judgellm evaluator evaluatormodel evaluatorname"
     " evaluatorid grader gradermodel gradername graderid llmjudge",
-    "annotator annotatorid annotatorindex annotatorname rater raterid scorer reviewer critic llm",
+    "annotator annotatorid annotatorindex annotatorname rater raterid scorer reviewer critic llm"
+    " sourceid sourcename",
 )
 VERDICT = _role(
     "verdict",
     "verdict judgeverdict llmverdict decision winner preference preferred choice vote judgment"
     " judgement rawverdict rawjudgment judgelabel llmlabel judgescore llmscore predictedlabel"
-    " modelverdict judgerating judgeoutput judgedecision",
+    " modelverdict judgerating judgeoutput judgedecision judgechoice pick picked selected",
     "passed pass iscorrect correct success score rating grade",
     "outcome result prediction predicted label stringvalue value",
-    "answer response output completion",
+    "answer response output completion rawoutput rawresponse raw",
 )
 ORDER = _role(
     "order",
@@ -369,10 +370,12 @@ ORDER_ENDS = ("order", "swapped", "flipped", "reversed", "shownfirst", "swap")
 CRITERION = _role(
     "criterion",
     "criterion criteria criterionname metric metricname dimension aspect rubric rubricname"
-    " attribute facet evaluationcriterion qualitydimension",
+    " attribute facet evaluationcriterion qualitydimension assessment assessmentname scorename",
 )
 REPEAT = _role(
-    "repeat", "repeat repeatid repetition run runid trial attempt replicate epoch iteration"
+    "repeat",
+    "repeat repeatid repetition run runid trial attempt replicate epoch iteration sampleidx"
+    " sampleindex seed draw",
 )
 COST = _role("cost", "cost costusd price usd totalcost callcost")
 ERROR = _role("error", "error errors errormessage exception failure failed status callstatus")
@@ -400,6 +403,14 @@ OF_ITEM = words_in(
     " output completion topic document passage summary"
 )
 # never tell calls apart: they differ from call to call by themselves
+# a column per judge: the judge, and what it gave
+OF_ONE_JUDGE = re.compile(
+    r"(?P<who>.+?)[\W_]+(?P<what>verdict|score|label|rating|judge?ment|decision|vote|grade)"
+    rf"|(?P<model>(?:{'|'.join(MODELS.split())})(?:[\W_\d].*)?)",
+    re.IGNORECASE,
+)
+# whether a judge is a person
+KINDS = words_in("sourcetype annotatorkind annotatortype judgetype ratertype evaluatortype")
 BY_CALL = re.compile(
     r"reason|rational|explan|comment|latency|token|duration|time|date|raw|log|confidence|prob"
     r"|feedback|justif|thought|cot|text|score|uuid|requestid|cost"
@@ -417,6 +428,7 @@ PERSON = re.compile(
     r"(?:human|annotator|expert|person|rater|worker|crowd|labell?er)s?(?:label|vote|score)?\d+$"
 )
 # columns that the names of files and folders make
+COLUMN = "the column's name"
 FILE, FOLDER, FILE_ORDER = "the file's name", "the folder's name", "the order in the file's name"
 # how the name of a file of truths begins
 TRUTHS = ("human", "gold", "truth", "label", "reference")
@@ -502,10 +514,10 @@ def _pairs(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
             for place in [place for place, part in enumerate(names) if part == one]:
                 rest = {*names[:place], *names[place + 1 :]}
                 partner = parts.get((*names[:place], other, *names[place + 1 :]))
-                if partner is None or not rest:
+                if partner is None or (not rest and one not in ("left", "first")):
                     continue
                 is_short = _is_name(frame[column]) and _is_name(frame[partner])
-                if rest & SYSTEM_WORDS and is_short:
+                if (rest & SYSTEM_WORDS or not rest) and is_short:
                     found.setdefault("system", (column, partner))
                 elif rest & TEXT_WORDS and not rest & SYSTEM_WORDS:
                     found.setdefault("text", (column, partner))
@@ -526,6 +538,7 @@ def _items(frame: pl.DataFrame, columns: Sequence[str], judge: list[str] | None)
     found: list[str] = []
     for words in (ITEM.words, *ITEM.others):
         found += [each for each in columns if bare_name(each) in words]
+    found = found or [each for each in columns if bare_name(each).endswith("id")]
     is_shared = {each: frame[each].n_unique() < frame.height for each in found}
     if judge is not None and frame[judge[0]].n_unique() > 1 and any(is_shared.values()):
         found = [each for each in found if is_shared[each]]
@@ -571,6 +584,8 @@ def _add_verdict(frame: pl.DataFrame, columns: Sequence[str], roles: Roles, name
             several = sizes.filter(pl.col(by_judge[0]) > 1)
             is_same = several.height > 0 and bool((several["finegold n"] == 1).all())
         (judged if is_same else kept).append(each)
+    # a column with one value says nothing where another says something
+    kept.sort(key=lambda each: frame[each].n_unique() < 2)
     if kept or (found and found[0][1] == 0):
         roles["verdict"] = [kept[0] if kept else found[0][0]]
     elif judged:
@@ -886,8 +901,15 @@ def read_judge_logs(log: Any, gold: Any = None, **given: Any) -> dict[str, Judge
 
 def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str, JudgeLog]:
     """Make the log of each criterion of some records."""
-    frame, name = records.frame, records.name
+    frame, reading = _by_row(records.frame, reading)
+    name = records.name
     roles = choose_columns(frame, reading, name)
+    kind = next((each for each in frame.columns if bare_name(each) in KINDS), None)
+    if kind is not None and "judge" in roles and reading.people is None:
+        is_person = frame[kind].str.to_lowercase().str.contains("human|person|expert|user")
+        people = frame.filter(is_person)[roles["judge"][0]].unique().to_list()
+        if 0 < len(people) < frame[roles["judge"][0]].n_unique():
+            reading = replace(reading, people=",".join(map(str, people)))
     if "verdict" not in roles:
         _lose("verdict", frame, roles, name)
     if reading.order is not None:
@@ -920,6 +942,28 @@ def logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str
         log.notes.extend(_notes_on(log, part, roles, reading))
         logs[criterion] = replace(log, reading=_interpretation(log, part, roles, frame))
     return logs
+
+
+def _by_row(frame: pl.DataFrame, reading: LogReading) -> tuple[pl.DataFrame, LogReading]:
+    """Return a log with a column per judge, such as gpt_score and claude_score, with a row per
+    verdict.
+    """
+    if reading.judge or reading.verdict or candidates(frame.columns, JUDGE):
+        return frame, reading
+    groups: dict[str, list[str]] = {}
+    for column in frame.columns:
+        own = OF_ONE_JUDGE.fullmatch(column.strip())
+        if own is not None and not bare_name(column).startswith((*GOLD_STARTS, "judge", "llm")):
+            groups.setdefault((own["what"] or "").lower(), []).append(column)
+    columns = max(groups.values(), key=len, default=[])
+    if len(columns) < 2 or not all(_holds_verdicts(frame[each], 2) for each in columns):
+        return frame, reading
+    names = {each: re.sub(OF_ONE_JUDGE, lambda own: own["who"] or own[0], each) for each in columns}
+    rest = [each for each in frame.columns if each not in columns]
+    who, what = COLUMN, ", ".join(columns)
+    rows = frame.unpivot(columns, index=rest, variable_name=who, value_name=what)
+    rows = rows.with_columns(pl.col(who).replace(names)).drop_nulls(what)
+    return rows, replace(reading, judge=who, verdict=what)
 
 
 def _lose(role: str, frame: pl.DataFrame, roles: Roles, name: str) -> None:
@@ -992,7 +1036,11 @@ def _is_ordered_or_refused(
         return
     column, values = roles["order"][0], table["order"].drop_nulls().unique(maintain_order=True)
     shown = ", ".join(repr(value) for value in values[:4])
-    if reading.order is not None or (1 <= len(values) <= 2 and _is_pairwise(table, reading)):
+    verdicts = table["verdict"].drop_nulls().unique() if "verdict" in table.columns else values
+    are_sides = len(verdicts) <= 3 and all(meaning_of(text) < Meaning.ERROR for text in verdicts)
+    if reading.order is not None or (
+        1 <= len(values) <= 2 and (are_sides or _is_pairwise(table, reading))
+    ):
         problem = f'the column "{column}" has other values than AB and BA: {shown}'
         remedies = [
             Remedy(text="write AB and BA there"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ from finegold.votes.encoding import MISSING
 # with more judges, panels are extended from the best ones of each size
 ALL_PANELS_OF = 10
 # panels of each size that are extended
-BEAM = 20
-LARGEST_PANEL = 9
+BEAM = 8
+LARGEST_PANEL = 7
 # of the truths: panels are chosen on four and measured on the other one
 FOLDS = 5
 # of a member
@@ -399,12 +399,7 @@ class JudgePanel:
         Args:
             path: The file.
         """
-        Path(path).write_text(json.dumps(vars_of(self), indent=1) + "\n", encoding="utf-8")
-
-
-def vars_of(panel: JudgePanel) -> dict[str, Any]:
-    """Return the fields of a panel."""
-    return {name: getattr(panel, name) for name in JudgePanel.__dataclass_fields__}
+        Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 def load_panel(path: str | Path) -> JudgePanel:

@@ -126,17 +126,12 @@ def majority_of_people(source: Source) -> pl.DataFrame | None:
 
 
 def _mt_bench(record: Any, file: str) -> Iterator[Call]:
-    """Scores of one model's answer, or the winner of two games, of which the second shows the
-    second model first.
-    """
+    """The winner of two games, of which the second shows the second model first."""
     question = need(record, "question_id", object)
     judge = record.get("judge")
     # beside it is the prompt, which varies
     judge = judge[0] if isinstance(judge, list) and judge else judge
     call = {"question_id": question, "judge": judge, "turn": record.get("turn")}
-    if "score" in record:
-        yield call | {"model": need(record, "model", str), "score": record["score"]}
-        return
     first, second = (need(record, name, str) for name in MODELS["model_a" not in record])
     for name, order in (("g1_winner", "AB"), ("g2_winner", "BA"), ("winner", None)):
         if name not in record:
@@ -178,31 +173,6 @@ def _arena_hard(record: Any, file: str) -> Iterator[Call]:
     for order, said in _games(need(record, "games", list), "score"):
         call = {"question_id": question, "judge": record.get("judge"), "verdict": said}
         yield call | {"order": order} | models
-
-
-def _alpaca_eval(record: Any, file: str) -> Iterator[Call]:
-    """Preferences: 1 means the first output, 2 the second; AlpacaEval itself undoes the random
-    order that it shows.
-    """
-    annotator = next(
-        (record[name] for name in ("annotator", "annotator_index") if record.get(name) is not None),
-        None,
-    )
-    # Outputs without a model are told apart by a checksum of the text.
-    first, second = (
-        str(record.get(f"generator_{number}") or "")
-        or f"output {zlib.crc32(need(record, f'output_{number}', str).encode()):08x}"
-        for number in (1, 2)
-    )
-    yield {
-        "instruction": need(record, "instruction", str),
-        "judge": "judge" if annotator is None else annotator,
-        "preference": record.get("preference"),
-        "generator_1": first,
-        "generator_2": second,
-        "output_1": record.get("output_1"),
-        "output_2": record.get("output_2"),
-    }
 
 
 def _llm_bar(record: Any, file: str) -> Iterator[Call]:
@@ -317,15 +287,9 @@ def _inspect(source: Source) -> Iterator[Call]:
 
 TOOLS = (
     Tool("MT-bench", (frozenset({"g1_winner", "g2_winner", "model_1", "model_2"}),), _mt_bench),
-    Tool("MT-bench", (frozenset({"question_id", "judge", "turn", "score", "model"}),), _mt_bench),
     Tool("JudgeBench", (frozenset({"pair_id", "judgments"}),), _judge_bench),
     Tool("Arena-Hard", (frozenset({"judge", "games", "model"}),), _arena_hard),
     Tool("LLMBar", (frozenset({"results", "output_1", "output_2"}),), _llm_bar),
-    Tool(
-        "AlpacaEval",
-        (frozenset({"instruction", "output_1", "output_2", "preference"}),),
-        _alpaca_eval,
-    ),
     Tool("promptfoo", (frozenset({"gradingResult", "testIdx"}),), _promptfoo),
     Tool("promptfoo", (frozenset({"evalId", "results"}),), _promptfoo, is_whole=True),
     Tool("DeepEval", (frozenset({"testCases"}),), _deep_eval, is_whole=True),
