@@ -187,6 +187,6 @@ def test_wrong_options_are_named(panel: Path, words: list[str], message: str) ->
 
 
 def test_a_wrong_log_is_refused_with_a_command_to_paste(tmp_path: Path) -> None:
-    log = write(tmp_path / "log.csv", "item,judge,said\n1,gpt,A\n1,claude,B\n")
+    log = write(tmp_path / "log.csv", "item,judge,said\n1,gpt,A\n1,claude,A\n")
     command = refusal_of("judges", log).split("try: finegold ")[1].split()
     succeed(*command)

@@ -412,7 +412,7 @@ OF_ONE_JUDGE = re.compile(
 # whether a judge is a person
 KINDS = words_in("sourcetype annotatorkind annotatortype judgetype ratertype evaluatortype")
 BY_CALL = re.compile(
-    r"reason|rational|explan|comment|latency|token|duration|time|date|raw|log|confidence|prob"
+    r"reason|rational|explan|comment|creat|stamp|latency|token|duration|time|date|raw|log|confidence|prob"
     r"|feedback|justif|thought|cot|text|score|uuid|requestid|cost"
 )
 SYSTEM_WORDS = words_in(
@@ -586,6 +586,18 @@ def _add_verdict(frame: pl.DataFrame, columns: Sequence[str], roles: Roles, name
         (judged if is_same else kept).append(each)
     # a column with one value says nothing where another says something
     kept.sort(key=lambda each: frame[each].n_unique() < 2)
+    if not kept and not judged and not (found and found[0][1] == 0):
+        # the only other column with a few values
+        names = GOLD.words.union(*GOLD.others)
+        rest = [
+            each
+            for each in columns
+            if bare_name(each) not in names
+            and not bare_name(each).startswith(GOLD_STARTS)
+            and frame[each].n_unique() > 1
+            and _holds_verdicts(frame[each], 3)
+        ]
+        kept = rest if len(rest) == 1 and "item" in roles and "judge" in roles else []
     if kept or (found and found[0][1] == 0):
         roles["verdict"] = [kept[0] if kept else found[0][0]]
     elif judged:
@@ -696,7 +708,7 @@ def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
     if column == FILE or column.startswith(FOLDER):
         return "judge"
     is_of_judge = "judge" in roles and _truths_differ(frame, roles, column) is False
-    if name in OF_ITEM and not (name in MODEL and is_of_judge):
+    if (name in OF_ITEM or name.endswith("pair")) and not (name in MODEL and is_of_judge):
         return "item"
     if name in JUDGE.words | OF_JUDGE | MODEL | frozenset().union(*JUDGE.others):
         return "judge"
@@ -1402,7 +1414,7 @@ def _odd_classes(
     found, notes = set(), []
     for word in texts:
         opposites = {f"no_{word}", f"no {word}", f"no-{word}", f"non-{word}", f"not {word}"}
-        is_paired = bool(words & (opposites | {"compliance", "complied", "success"}))
+        is_paired = bool(words & opposites) or any("compli" in each for each in words)
         is_paired |= word in NO_SCORES and {0, 1} <= numbers and len(numbers) <= 3
         is_usual = n_judges.get(word, 0) > 1 or (n_judges.get(word, 0) == 1 and is_paired)
         if word in known:

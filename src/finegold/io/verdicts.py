@@ -108,7 +108,11 @@ ERROR = re.compile(
     r"\boverloaded\b|^\$error\$$",
     re.IGNORECASE,
 )
-NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+)?")
+NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+|\s*%)?")
+# a class that a sentence begins with
+BEGINS = re.compile(
+    r"\W*(yes|no|pass|passed|fail|failed|true|false|correct|incorrect)\W*[,.:;–-]", re.I
+)
 NO_ERROR = {
     "",
     "none",
@@ -325,6 +329,8 @@ def _candidates(text: str) -> Iterable[str]:
         yield from candidates[:1] if patterns is FIELDS else candidates
     if found := [side for sides in BETTER.findall(text) for side in sides if side]:
         yield found[-1] if len(found[-1]) > 1 else f"answer {found[-1]}"
+    if begins := BEGINS.match(text):
+        yield begins[1]
     yield bare_text(text)
 
 
