@@ -41,6 +41,8 @@ NOT_GIVEN = object()
 # What can be undone.
 ACTIONS = "('truth', 'skip', 'send_back')"
 MAX_TOGETHER = 10_000
+# of the queue that are looked through
+TASKS_AT_ONCE = 2**14
 Label = Scalar | list[Scalar]
 
 
@@ -380,8 +382,9 @@ def next_tasks(
             codes = result.codes_of(waiting[:most]).tolist()
             left, total = len(waiting), len(found.tasks_for(reviewer))
         else:
-            left, codes = _waiting(services, project, result, truths, skipped, sent_back, held)
-            codes, total = codes[:most], 0
+            seen = (truths, skipped, sent_back, held)
+            left, codes = _waiting(services, project, result, *seen, most)
+            total = 0
         handed = result.task_name(codes[0]) if codes else None
         services.holds.hold(queue if sample else project, reviewer, handed)
     tasks = view_tasks(services, project, result, codes)
@@ -416,8 +419,9 @@ def _waiting(
     skipped: dict[str, Row],
     sent_back: dict[str, Row],
     held: Sequence[Any],
+    most: int,
 ) -> tuple[int, list[int]]:
-    """Return the number of tasks without a truth, and those to judge in their order."""
+    """Return the number of tasks without a truth, and the first of those to judge."""
     n, order = len(result.result.label_codes), result.view(by_gain)
     is_open = result.result.gold == MISSING
 
@@ -434,9 +438,18 @@ def _waiting(
         code = int(result.codes_of([row["task"]])[0])
         if 0 <= code < n and result.result.votes_per_task[code] <= row["n_votes"]:
             is_open[code] = False
-    waiting = order[is_open[order]]
+    is_late = np.zeros(n, np.bool_)
     late = result.codes_of([row["task"] for row in skipped.values()])
-    return left, waiting[np.argsort(np.isin(waiting, late), kind="stable")].tolist()
+    is_late[late[(late != MISSING) & (late < n)]] = True
+    # skipped tasks come last; only as many are looked for as are wanted
+    codes: list[int] = []
+    for mask in (is_open & ~is_late, is_open & is_late):
+        for start in range(0, n, TASKS_AT_ONCE):
+            some = order[start : start + TASKS_AT_ONCE]
+            codes += some[mask[some]][: most - len(codes)].tolist()
+            if len(codes) >= most:
+                return left, codes
+    return left, codes
 
 
 def _count_new(result: LoadedResult, truths: dict[str, Row]) -> int:

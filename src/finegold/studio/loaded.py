@@ -24,10 +24,12 @@ from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
 from finegold.studio.problems import NO_VOTES, Problem
 from finegold.studio.store import Store
-from finegold.votes.encoding import MISSING, match, text_of, to_list
+from finegold.votes.encoding import MISSING, is_integer_text, match, text_of, to_list
 
 # a result of a million tasks takes a few hundred megabytes
 MAX_LOADED = 2
+# that are looked up one by one, and not by a join with all
+FEW_NAMES = 2000
 # what may be said of a task, and what it means
 MARKS = {
     "tied": "two classes have the most votes",
@@ -137,8 +139,9 @@ class LoadedResult:
 
     def __init__(self, result: Result) -> None:
         self.result, self.votes = result, votes_of(result)
-        # its id
+        # its id, and which of its labels were accepted, by the id of the acceptance
         self.fit = 0
+        self.accepted: dict[int, Mask] = {}
         self.classes = to_list(result.class_names)
         self.class_texts = list(map(text_of, self.classes))
         self._orders: dict[tuple[str, str], Codes] = {}
@@ -209,9 +212,34 @@ class LoadedResult:
             raise Problem(404, "There is no such task", f"No task is called {name!r}.")
         return code
 
+    @cached_property
+    def _sorted_names(self) -> pl.Series | None:
+        """The names of the tasks with votes if they are integers or texts, and in order."""
+        names = self.result.task_names.values
+        is_plain = names.dtype == pl.String or names.dtype.is_integer()
+        return names if is_plain and names.is_sorted() else None
+
     def codes_of(self, names: Sequence[Any]) -> Codes:
         """Return the codes of tasks; -1 for those that the result does not have."""
-        return match(names, self.labelled.task_names).astype(np.int64)
+        known, more = (
+            self._sorted_names,
+            len(self.labelled.task_names) > len(self.result.task_names),
+        )
+        if not len(names):
+            return np.zeros(0, np.int64)
+        if known is None or more or len(names) > FEW_NAMES:
+            return match(names, self.labelled.task_names).astype(np.int64)
+        texts = [text_of(name) for name in names]
+        if known.dtype.is_integer():
+            isnt = [not is_integer_text(text) or len(text) > 18 for text in texts]
+            numbers = [0 if no else int(text) for text, no in zip(texts, isnt, strict=True)]
+            wanted = pl.Series(numbers, dtype=known.dtype, strict=False)
+        else:
+            isnt = [False] * len(texts)
+            wanted = pl.Series(texts, dtype=pl.String)
+        places = np.minimum(np.atleast_1d(known.search_sorted(wanted)), len(known) - 1)
+        same = (known.gather(places) == wanted).to_numpy() & ~np.array(isnt)
+        return np.where(same, places, MISSING).astype(np.int64)
 
     def among(self, names: Sequence[Any]) -> Mask:
         mask = np.zeros(len(self.labelled.label_codes), np.bool_)

@@ -449,6 +449,8 @@ def accepted_mask(services: Services, project: int, result: LoadedResult) -> Mas
     """
     mask = np.zeros(len(result.labelled.label_codes), np.bool_)
     for row in accepted_rows(services, project):
+        if row["id"] in result.accepted:
+            return result.accepted[row["id"]].copy()
         path = services.files.stored(row["value"]["blob"], "accepted.parquet")
         table = pl.read_parquet(path)
         codes = result.codes_of([json.loads(task) for task in table["task"]])
@@ -456,6 +458,7 @@ def accepted_mask(services: Services, project: int, result: LoadedResult) -> Mas
         then = np.array(table["label"].to_list(), dtype=object)[known]
         same = np.array(result.label_texts(codes[known]), dtype=object) == then
         mask[codes[known[same]]] = True
+        result.accepted[row["id"]] = mask.copy()
     return mask
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ router = APIRouter(tags=["projects"])
 # facts of a fit
 SEEN_BLINDLY = ("n_tasks", "n_votes", "n_annotators", "n_classes", "is_sets", "truths")
 SAMPLE = "sample.csv"
+SECONDS_BETWEEN_EVENTS = 0.1
 
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -218,10 +220,18 @@ async def events(project: ProjectId, request: Request, services: ServicesDep) ->
     """Stream the project as server-sent events, each time it changes or a job makes progress."""
     visitor = visitor_of(request)
 
-    def state_now() -> Project:
+    def state_now() -> str:
         if visitor.project is not None and find_visitor(services.store, visitor.session) is None:
             raise Problem(401, "The link was revoked")
-        return describe(services, project, visitor)
+        # streams of one kind of people share what they are told
+        version = services.store.project(project)["version"]
+        job = services.jobs.latest.get(project)
+        key = (version, None if job is None else job.model_dump_json())
+        kind = (project, visitor.name == OWNER)
+        told = services.told.get(kind)
+        if told is None or told[0] != key:
+            told = services.told[kind] = key, describe(services, project, visitor).model_dump_json()
+        return told[1]
 
     async def updates() -> AsyncIterator[str]:
         async for has_changed in services.hub.listen(project):
@@ -230,7 +240,9 @@ async def events(project: ProjectId, request: Request, services: ServicesDep) ->
             except Problem as problem:
                 yield f"event: gone\ndata: {problem.status}\n\n"
                 return
-            yield f"data: {state.model_dump_json()}\n\n" if state else ": still here\n\n"
+            yield f"data: {state}\n\n" if state else ": still here\n\n"
+            # many changes in a short time are told together
+            await asyncio.sleep(SECONDS_BETWEEN_EVENTS * (1 + services.hub.n_listeners / 50))
 
     return StreamingResponse(updates(), media_type="text/event-stream")
 

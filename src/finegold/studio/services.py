@@ -61,6 +61,10 @@ class Hub:
             if project in (None, wanted) and not loop.is_closed():
                 loop.call_soon_threadsafe(event.set)
 
+    @property
+    def n_listeners(self) -> int:
+        return len(self._listeners)
+
     def close(self) -> None:
         """End all listeners, so that a server that stops does not wait for open tabs."""
         self._closed = True
@@ -242,6 +246,8 @@ class Services:
         self.jobs = Jobs(self.store, self.hub.notify)
         # the votes of files that were read, the newest last
         self.parts: dict[str, Annotations] = {}
+        # the newest event of each project, for the owner and for reviewers, and what it depends on
+        self.told: dict[tuple[int, bool], tuple[Any, str]] = {}
         # opens the studio to reviewers on other computers; set by the server
         self.open_door: Callable[[], str | None] = lambda: None
         self.door: str | None = None
