@@ -127,3 +127,6 @@ def test_names_of_judges_and_systems_are_text(tmp_path):
 def test_the_page_fits_the_screen(browser, path, width, scheme):
     with opened(browser, path, width, scheme) as page:
         assert page.locator("#judges svg.plot").count() == 4
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 760, "height": 1000})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 760
