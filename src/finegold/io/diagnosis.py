@@ -204,9 +204,9 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
     remedy = use(
         "if there is no header",
         header=False,
-        task=roles.NAME,
-        annotator=roles.NAME,
-        label=roles.NAME,
+        task=Placeholder("NUMBER"),
+        annotator=Placeholder("NUMBER"),
+        label=Placeholder("NUMBER"),
     )
     table = pl.DataFrame(dict(zip(numbers, values, strict=True)))
     if columns_by_number := propose_long(table, [TASK, ANNOTATOR, LABEL], {}):

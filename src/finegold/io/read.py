@@ -22,7 +22,7 @@ from finegold.io.columns import (
 from finegold.io.databases import is_database, read_query
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.exports import ALL, find_export
-from finegold.io.exports.refusals import add_nested_hint
+from finegold.io.exports.refusals import add_nested_hint, refuse_one_object
 from finegold.io.long import read_cells, read_counts, read_long
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import READABLE, is_files, sources_of, with_dialect
@@ -35,6 +35,7 @@ from finegold.votes.labels import is_missing
 
 # Of a table without a header whose values look like votes in this order.
 PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
+MANY_FIELDS = 1_000
 PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
@@ -220,6 +221,10 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     if options.layout is None or options.format is not None:
         export = find_export(sources, options.format, may_be_table=is_plain)
     if export is None:
+        # Polars takes long to find the types of so many fields
+        for seen in sources:
+            if len(seen.record) > MANY_FIELDS:
+                refuse_one_object(seen)
         try:
             return _read_table(open_sources(sources), options)
         except InputError as error:
