@@ -41,9 +41,10 @@ from bench.accuracy.real_rivals import RIVALS, Rival, covers, is_rival, version
 from bench.accuracy.real_score import measure, summarise
 from bench.machine import RESULTS, describe
 from bench.real_data import RealSet, load, without_labels
-from finegold.api.fit import fit
 from finegold.errors import InputError
-from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, Method, method_class
+from finegold.fitting.solve import fit
+from finegold.methods.base import Method
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY, method_class
 from finegold.system.files import write_bytes
 
 REAL = RESULTS / "real"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
-from bench.models.predictions import CENTRES, COVARIANCES, CROWDLAB, SIZES
+from bench.models.classifiers import CENTRES, COVARIANCES, CROWDLAB, SIZES
 
 SEED = 111
 ANNOTATORS, POOR, SHARE, FOLDS = 50, 5, 0.1, 5

@@ -16,7 +16,7 @@ several models together, models without probabilities (what a calibrated one hol
 annotators: in each set, the four with the most votes are taken out of the crowd, one after the other, and given as a
 model without probabilities.
 
-All are combined without truths, and with 25, 50 and 100 known ones; accuracies are those of the other tasks, in points
+All are combined without truths, and with 25 known ones; accuracies are those of the other tasks, in points
 against the best source. "holds" is the share of models whose interval holds their accuracy, "found" that of sets with a
 note on what is wrong with a model. --rival is a Python with cleanlab, for CROWDLAB. Figures are means over families of
 data sets. With --half, only every second family is used. With --audit, the number of wrong labels that an audit expects
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 import finegold
 from bench.machine import RESULTS
-from bench.models.predictions import CROWDLAB, Floats, Random, classifier
+from bench.models.classifiers import CROWDLAB, Floats, Random, classifier
 from bench.real_data import RealSet, load
 from finegold.fitting import combining
 from finegold.io.predictions import read_predictions
@@ -54,7 +54,7 @@ DIFFICULTY_NOISE = (
     0.3  # added to the share of right votes, so that difficulty does not decide alone
 )
 MOST_VOTES = 60_000
-TRUTHS = (0, 25, 50, 100)
+TRUTHS = (0, 25)
 BAD = (
     "always the rarest class",
     "always the commonest class",
@@ -84,7 +84,7 @@ PANELS = {  # kinds, accuracies and numbers of models; the same number means the
     ),
     **{f"{accuracy:.0%} answers": (("answers", accuracy, 0),) for accuracy in ACCURACIES},
 }
-FOUND = ("chance", "another order", "contested votes")  # words of the notes on bad models
+FOUND = ("another order",)  # words of the notes on bad models
 
 Codes = NDArray[np.int64]
 Panel = tuple[tuple[str, float, int], ...]

@@ -3,8 +3,6 @@
 python -m bench.rivals.rivals --data ../shared/datasets [--only val5 ms] [--libraries finegold crowd-kit] [--limit 120]
     [--out bench/results]
 
-With --predictions, Finegold and CROWDLAB get votes and the probabilities of a classifier (bench/models/predictions.py).
-
 The rivals live in bench/.venv-rivals, made here from bench/rivals/rivals.txt. Every fit has a process of its own,
 one thread and a time limit; what crashes or takes too long is shown as such, with its message.
 """
@@ -72,11 +70,6 @@ METHODS = [
 
 def main() -> None:
     options = _options()
-    if options.predictions:
-        subprocess.run(
-            [sys.executable, "-m", "bench.models.predictions", "--out", options.out], check=True
-        )
-        return
     python = rival_python()
     names = [name for name in present(options.data) if not options.only or name in options.only]
     figures: list[dict[str, Any]] = []
@@ -176,11 +169,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", help="data sets")
     parser.add_argument("--libraries", nargs="*", choices=["finegold", *RIVALS])
     parser.add_argument("--limit", type=float, default=120.0)
-    parser.add_argument(
-        "--predictions",
-        action="store_true",
-        help="run bench/models/predictions.py instead: CROWDLAB",
-    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     return parser.parse_args()
 

@@ -1,47 +1,42 @@
-r"""Combine votes with the class probabilities of models, after any method has been fitted to the
+"""Combine votes with the class probabilities of models, after any method has been fitted to the
 votes.
 
     q_i    posterior of the method for task i, from the votes alone
-    x_mi   logarithms of the probabilities of model m; 0 for tasks without a prediction.
-    Probabilities are .001 at least r_i    posterior of votes and predictions, at first q_i
+    p_mi   probabilities of model m; .001 at least. An answer without a probability has one of .9
 
-With 25 known truths or more, r_i is proportional to exp(v log q_i + sum_m w_m x_mi). The weights v
-and w maximise the likelihood of the truths, with normal priors of variance 1/4 whose means are .8
-for v and .6 / (number of models) for w_m. All q are then those of a fit without the truths, so that
-v is learned from what it is applied to.
+With 25 known truths or more, the posterior of votes and models is proportional to exp(v log q_i +
+sum_m w_m log p_mi). The weights maximise the likelihood of the truths, with normal priors of
+variance 1/4 whose means are .8 for v and .6 / (number of models) for w_m. All q are then those of a
+fit without the truths, so that v is learned from what it is applied to.
 
-Otherwise the votes say what models are worth. Each of three rounds estimates annotators from r,
-with everybody's matrix as half of their evidence, as `anchored` does, so that they profit from the
-predictions:
+Otherwise the votes say what a model is worth, and may be wrong together. Each hypothesis is a power
+w of the probabilities (1: they are calibrated; .1: they say next to nothing) and a share e of the
+tasks whose votes say nothing, since all annotators err together there. Under a hypothesis
 
-    n_jkl  = sum of r_ik over the votes of annotator j for l
-    mu_kl  = (sum_j n_jkl + 1/2) / its row sum
-    pi_jkl = (n_jkl + 2 mu_kl) / its row sum
-    A_ik   = sum over the votes (j, l) on i of (log pi_jkl + log mu_kl) / 2, divided by the design
-    effect D_i,
-             + log mean r_k
-    V_i    = log softmax(log q_i / 4 + 3 A_i / 4)
-    r_i    proportional to exp(V_i + sum_m w_m x_mi)
+    L_i    likelihood of the votes, as below, normalised over the classes
+    c_i    = sum_l softmax(w log p_i)_l R_l.   what the model says, R_lk the probability of class k
+             where the model means l
+    P      = exp(-.2 n e) times the product of (1 - e) L_i.c_i + e / K  over the n tasks
 
-D_i = 1 + (d_i - 1) rho, where d_i is the number of votes and rho the correlation of two residuals
-of a task (whether a vote is right, minus the accuracy of its annotator): annotators who err
-together must not outvote a model. The weights maximise the likelihood of the votes, sum_i log sum_k
-c_ik exp(V_ik) with c_i = softmax(sum_m w_m x_mi), with normal priors of mean 1 / (number of models)
-and precision (n + 10) / 10 for a model with n predictions: annotators who err together look like a
-model that errs, however many tasks there are.
+R is learned by EM from L; before, the claims of the model count for 30 tasks of each class. The
+hypotheses are equally probable at first. Their mean, weighted with P, gives c and e of each model,
+and the posterior of n models is proportional to ((1 - e) L_i + e / K) prod_m c_mi^(1 / sqrt(n)):
+models err together as annotators do.
 
-Without truths, a model is ignored, w_m = 0, if its labels agree with those of the votes no more
-than chance does (a kappa below .1 on more than 10 tasks), or if it repeats the votes: it agrees
-with the most frequent votes of contested tasks more often than the truth does, by three standard
-deviations.
+The likelihood of the votes is the mean of that of the method and of annotators estimated from q,
+log L_i = (log q_i + A_i) / 2 without the frequencies of classes, where
 
-If the classes that a model predicts have other frequencies than those of the votes (three tenths of
-the tasks would have to change), they are not trusted: the mean of x_m over its n tasks (their sum /
-(n + 10)) is subtracted. An answer without a probability has one of .9.
+    A_ik   = sum over the votes (j, l) on i of .7 log pi_jkl + .3 log mu_kl, divided by D_i, + log
+             tau_k; with mu, pi and tau of q as in `anchored`
+    D_i    = 1 + (d_i - 1) rho, with d_i votes, and rho the correlation of two residuals of a task
+             (whether a vote is right, minus the accuracy of its annotator)
+
+So no model is ignored because it agrees with the votes, or differs from them. One is: the model
+whose classes in another order agree with the votes twice as often, which the user is warned of.
 
 Where a model and the labels of the votes differ, votes cannot say who is right; where they agree,
 both may err. If they agree on a share a of the tasks, where the labels have the mean q g, the model
-is taken to be right on .8 a g of the tasks at least, and may be right on all.
+is taken to be right on .7 a g of the tasks at least, and may be right on all.
 docs/guides/predictions.md has figures of all this on real crowds.
 """
 
@@ -49,13 +44,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp, softmax
 
+from finegold.errors import warn_user
 from finegold.fitting.solve import fit
+from finegold.methods.anchored import LEAST_SHARE, PRIOR_VOTES
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_of
 from finegold.results.data import (
@@ -66,6 +63,7 @@ from finegold.results.data import (
     summarise,
     votes_of,
 )
+from finegold.results.matrices import OWN_SHARE
 from finegold.results.metrics import exact_interval
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, Codes, match
@@ -74,42 +72,28 @@ Floats = NDArray[np.float64]
 
 # that weights are learned from
 ENOUGH_TRUTHS = 25
-# means of the weights of votes and models before truths are seen
-TRUSTED = (0.8, 0.6)
-# of these weights
-VARIANCE = 0.25
-LEAST_PROBABILITY = 1e-3
-# added to the tasks of a model in its mean and its prior, for models with few predictions
-PRIOR_TASKS = 10
-# so that tasks without votes have the order of classes that the model gives them
-LEAST_WEIGHT = 0.01
-# precision of the prior of a weight, per task, without truths
-PULL = 0.1
-# in which annotators are estimated from the combined posterior
-ROUNDS = 3
-# weight of the method's own evidence; the rest is that of annotators estimated from r
-METHOD_SHARE = 0.25
-# weight of an annotator's own matrix; the rest is everybody's
-OWN_SHARE = 0.5
-# that everybody's matrix counts for in that of each annotator
-PRIOR_VOTES = 2.0
-# for each class and vote in everybody's matrix
-PSEUDO_VOTES = 0.5
-# share of tasks that would have to change for a model to have the frequencies of the votes
-OTHER_FREQUENCIES = 0.3
-# of a model with the labels of the votes; one that agrees less is ignored
-LEAST_KAPPA = 0.1
-# largest share of votes for a class at which a task shows whether a model has seen the votes
-CONTESTED = 0.75
-# standard deviations by which a model agrees more with contested votes than their posterior allows
-SUSPICIOUS = 3.0
+# means of the weights of votes and models before truths are seen, and their variance
+TRUSTED, VARIANCE = (0.8, 0.6), 0.25
+# hypotheses on a model: w
+POWERS = (0.1, 0.25, 0.5, 0.75, 1.0)
+# and e; the last is also what may be wrong of labels on which votes and a model agree
+SHARED_ERRORS = (0.0, 0.1, 0.2, 0.3)
+# log odds against e, for each task
+PRICE_OF_ERRORS = 0.2
+# that the claims of a model count for, of each class
+CLAIM_TASKS = 30.0
 # probability of an answer of a model without probabilities
 SURE_OF_ANSWERS = 0.9
-# share of the expected accuracy of labels on which votes and a model agree that is relied on
-RELIABLE = 0.8
-# share of tasks that a model must gain in another order of its classes, to say so
-OTHER_ORDER = 0.2
 PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
+
+
+class Source(NamedTuple):
+    """What a model says, as far as the votes bear it out."""
+
+    # [T + P, K] log c
+    log_c: Floats
+    power: float
+    shared_errors: float
 
 
 def combine(
@@ -124,31 +108,43 @@ def combine(
     unseen = replace(votes, gold=np.full_like(votes.gold, MISSING))
     alone = fit(method or method_of(result), unseen) if by_truths else result
     of_votes = alone.posterior.astype(np.float64)
-    x = np.stack([_logs(p, of_votes) for p in predictions.probabilities])
-    kappas = [_kappa(p[:n], of_votes) for p in predictions.probabilities]
-    repeats = [_repeats(p[:n], of_votes, votes) for p in predictions.probabilities]
-    is_used = np.array([kappa >= LEAST_KAPPA for kappa in kappas]) & ~np.array(repeats)
-    weights, posterior = np.zeros(len(x)), of_votes
+    x = np.stack([_logs(p) for p in predictions.probabilities])
+    orders = [_better_order(p[:n], of_votes) for p in predictions.probabilities]
+    used = [m for m, order in enumerate(orders) if by_truths or order is None]
+    weights, joint = np.zeros(len(x)), np.log(np.maximum(of_votes, LEAST_SHARE))
     if by_truths:
-        weights, posterior = _from_truths(of_votes, x[:, :n], known, votes.gold[known])
-    elif is_used.any():
-        weights[is_used], posterior = _from_votes(of_votes, x[is_used, :n], votes)
-    predicted = softmax(np.tensordot(weights, x[:, n:], 1), axis=1)
+        weights, joint = _from_truths(of_votes, x, known, votes.gold[known])
+    elif used:
+        weights[used], joint = _from_votes(of_votes, x[used], votes)
+    posterior, predicted = softmax(joint[:n], axis=1), softmax(joint[n:], axis=1)
+    if not (by_truths or used):
+        posterior, predicted = of_votes, np.full_like(x[0, n:], 1 / votes.n_classes)
     fixed = np.flatnonzero(votes.gold != MISSING)
     posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]
-    records, notes = _describe(
-        predictions, weights, posterior, of_votes, votes, by_truths, kappas, repeats
-    )
+    described = [
+        _describe(name, p, weight, posterior, of_votes, votes, by_truths)
+        for name, p, weight in zip(
+            predictions.models, predictions.probabilities, weights.tolist(), strict=True
+        )
+    ]
+    records, notes = [record for record, _ in described], [note for _, note in described]
+    for name, order in zip(predictions.models, orders, strict=True):
+        if order is not None:
+            said, voted = (votes.class_names[k] for k in order)
+            what = f'Model {name} says "{said}" where the votes say "{voted}"'
+            notes.append(f"{what}; are its classes in another order?")
+            if not by_truths:
+                warn_user(f"{notes[-1]} It is ignored.")
     if n_more := len(predictions.task_names):
         notes.append(f"{n_more:,} {PREDICTED_ONLY}")
-    joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
-    unlabelled = joint.unlabelled
+    both = _with_posterior(result, posterior.astype(result.posterior.dtype))
+    unlabelled = both.unlabelled
     if len(unlabelled) and n_more:
         unlabelled = unlabelled[
             np.flatnonzero(match(unlabelled.to_list(), predictions.task_names) == MISSING)
         ]
     combined = Combined(predictions, result.posterior, predicted, records)
-    return replace(joint, combined=combined, notes=[*joint.notes, *notes], unlabelled=unlabelled)
+    return replace(both, combined=combined, notes=[*both.notes, *notes], unlabelled=unlabelled)
 
 
 def without_predictions(result: ResultData) -> ResultData:
@@ -186,45 +182,28 @@ def gives_answers(probabilities: Floats) -> bool:
     return probabilities.shape[1] > 1 and bool(np.isin(probabilities, (0, 1)).all())
 
 
-def _logs(probabilities: Floats, of_votes: Floats) -> Floats:
-    """[T + P, K] Return x: log p, or what it says about each task beyond what it says about all of
-    them.
-    """
+def _logs(probabilities: Floats) -> Floats:
+    """[T + P, K] Return log p; 0 for tasks without a prediction."""
     known, K = probabilities.any(axis=1), probabilities.shape[1]
     if gives_answers(probabilities):
         probabilities = probabilities * SURE_OF_ANSWERS + (1 - probabilities) * (
             1 - SURE_OF_ANSWERS
         ) / (K - 1)
-    logs = np.log(np.maximum(probabilities[known], LEAST_PROBABILITY))
-    said = np.bincount(logs.argmax(axis=1), minlength=K) / max(len(logs), 1)
-    if np.abs(said - of_votes.mean(axis=0)).sum() / 2 > OTHER_FREQUENCIES:
-        logs -= logs.sum(axis=0) / (len(logs) + PRIOR_TASKS)
     x = np.zeros_like(probabilities)
-    x[known] = logs
+    x[known] = np.log(np.maximum(probabilities[known], LEAST_SHARE))
     return x
-
-
-def _kappa(probabilities: Floats, of_votes: Floats) -> float:
-    """Return how far a model agrees with the labels of the votes: 0 as by chance, 1 always, and for
-    few tasks.
-    """
-    known, K = probabilities.any(axis=1), probabilities.shape[1]
-    if known.sum() <= PRIOR_TASKS:
-        return 1.0
-    said, voted = (np.eye(K)[p[known].argmax(axis=1)] for p in (probabilities, of_votes))
-    chance = float(said.mean(axis=0) @ voted.mean(axis=0))
-    return (
-        1.0 if chance == 1 else float(((said * voted).sum(axis=1).mean() - chance) / (1 - chance))
-    )
 
 
 def _from_truths(
     of_votes: Floats, x: Floats, known: NDArray[np.int64], truth: Codes
 ) -> tuple[Floats, Floats]:
     """Return the weights of models with which, beside a weight of the votes, they predict truths
-    best, and r.
+    best, and the
+    logarithms of the posterior.
     """
-    evidence = np.concatenate([np.log(np.maximum(of_votes, LEAST_PROBABILITY))[None], x])
+    votes = np.zeros_like(x[:1])
+    votes[0, : len(of_votes)] = np.log(np.maximum(of_votes, LEAST_SHARE))
+    evidence = np.concatenate([votes, x])
     seen = evidence[:, known]
     of_truth = seen[:, np.arange(len(truth)), truth].sum(axis=1)
     mean = np.append(TRUSTED[0], np.full(len(x), TRUSTED[1] / len(x)))
@@ -236,64 +215,76 @@ def _from_truths(
         return float(off @ off / VARIANCE / 2 - fitting), off / VARIANCE - gained
 
     weights = _minimum(loss, mean)
-    return weights[1:], softmax(np.tensordot(weights, evidence, 1), axis=1)
+    return weights[1:], np.asarray(np.tensordot(weights, evidence, 1))
 
 
 def _from_votes(of_votes: Floats, x: Floats, votes: Annotations) -> tuple[Floats, Floats]:
-    """Return the weights of models that explain the votes best, and r."""
-    posterior, cast = of_votes, votes.votes()
-    of_method = np.log(np.maximum(of_votes, LEAST_PROBABILITY))
-    mean, pull = np.full(len(x), 1 / len(x)), PULL * (PRIOR_TASKS + x.any(axis=2).sum(axis=1))
-    for _ in range(ROUNDS):
-        classes = np.log(posterior.mean(axis=0) + LEAST_PROBABILITY)
-        of_annotators = _likelihood(cast, posterior, votes.n_annotators) + classes
-        evidence = log_softmax(
-            METHOD_SHARE * of_method + (1 - METHOD_SHARE) * of_annotators, axis=1
-        )
+    """Return the mean power of each model, and the logarithms of the posterior."""
+    n, K = of_votes.shape
+    likelihood = _likelihood(np.maximum(of_votes, LEAST_SHARE), votes)
+    sources = [_weigh(each, likelihood) for each in x]
+    errors = float(np.mean([one.shared_errors for one in sources]))
+    share = 1 / np.sqrt(len(x))
+    joint = share * sum(one.log_c for one in sources)
+    joint[:n] += np.log((1 - errors) * likelihood + errors / K)
+    return share * np.array([one.power for one in sources]), joint
 
-        def loss(weights: Floats, evidence: Floats = evidence) -> tuple[float, Floats]:
-            log_c, off = log_softmax(np.tensordot(weights, x, 1), axis=1), weights - mean
-            total = logsumexp(log_c + evidence, axis=1, keepdims=True)
-            slope = np.exp(log_c + evidence - total) - np.exp(log_c)
-            return float(pull * off @ off / 2 - total.sum()), pull * off - (slope * x).sum(
-                axis=(1, 2)
-            )
 
-        weights = _minimum(loss, mean)
-        posterior = softmax(evidence + np.tensordot(weights, x, 1), axis=1)
-    return weights, posterior
+def _weigh(x: Floats, likelihood: Floats) -> Source:
+    """Return the mean over the hypotheses on a model."""
+    K, voted = x.shape[1], np.flatnonzero(x[: len(likelihood)].any(axis=1))
+    claims = CLAIM_TASKS * np.eye(K) + 0.5
+    log_claims = np.log(claims / claims.sum(axis=1, keepdims=True))
+    found, scores = [], []
+    for power in POWERS:
+        said = softmax(power * x, axis=1)
+        for errors in SHARED_ERRORS:
+            bears_out = (1 - errors) * likelihood[voted] + errors / K
+            R = np.exp(log_claims)
+            for _ in range(6):
+                total = ((said[voted] @ R) * bears_out).sum(axis=1, keepdims=True)
+                R = R * (said[voted].T @ (bears_out / total)) + claims
+                R /= R.sum(axis=1, keepdims=True)
+            c = said @ R
+            fitting = np.log((c[voted] * bears_out).sum(axis=1)).sum()
+            price = PRICE_OF_ERRORS * errors * len(voted)
+            scores.append(fitting - price + (claims * (np.log(R) - log_claims)).sum())
+            found.append((c, power, errors))
+    probable = softmax(scores)
+    log_c = np.log(sum(share * c for share, (c, _, _) in zip(probable, found, strict=True)))
+    log_c[~x.any(axis=1)] = -np.log(K)
+    power, errors = probable @ np.array([[power, errors] for _, power, errors in found])
+    return Source(log_c, float(power), float(errors))
+
+
+def _likelihood(posterior: Floats, votes: Annotations) -> Floats:
+    """[T, K] Return L, with the annotators' matrices estimated from the posterior."""
+    task, annotator, label = votes.votes()
+    (n_tasks, K), W = posterior.shape, votes.n_annotators
+    cell = annotator.astype(np.int64) * K + label
+    n = np.stack([np.bincount(cell, posterior[task, k], W * K) for k in range(K)])
+    n = n.reshape(K, W, K).transpose(1, 0, 2)
+    mu = n.sum(axis=0) + 0.5
+    mu /= mu.sum(axis=1, keepdims=True)
+    pi = n + PRIOR_VOTES * mu
+    pi /= pi.sum(axis=2, keepdims=True)
+    w = OWN_SHARE * np.log(pi) + (1 - OWN_SHARE) * np.log(mu)
+    A = np.stack([np.bincount(task, w[annotator, k, label], n_tasks) for k in range(K)], axis=1)
+    cast = np.bincount(task, minlength=n_tasks)
+    design_effect = 1 + (cast - 1) * _correlation((task, annotator, label), posterior, W)
+    log_tau = np.log(posterior.mean(axis=0))
+    of_annotators = log_softmax(A / design_effect[:, None] + log_tau, axis=1)
+    both = (np.log(posterior) + of_annotators) / 2
+    return np.asarray(softmax(both - log_tau, axis=1))
 
 
 def _minimum(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
     # importing it takes a quarter of a second, and few fits have predictions
     from scipy.optimize import minimize
 
-    return np.asarray(
-        minimize(
-            loss, start, jac=True, method="L-BFGS-B", bounds=[(LEAST_WEIGHT, None)] * len(start)
-        ).x
-    )
-
-
-def _likelihood(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> Floats:
-    """[T, K] Return A, with the annotators' matrices estimated from the posterior."""
-    task, annotator, label = votes
-    n_tasks, K = posterior.shape
-    cell = annotator.astype(np.int64) * K + label
-    counts = np.stack([np.bincount(cell, posterior[task, k], n_annotators * K) for k in range(K)])
-    counts = counts.reshape(K, n_annotators, K).transpose(1, 0, 2)
-    everybody = counts.sum(axis=0) + PSEUDO_VOTES
-    everybody /= everybody.sum(axis=1, keepdims=True)
-    own = counts + PRIOR_VOTES * everybody
-    own /= own.sum(axis=2, keepdims=True)
-    evidence = OWN_SHARE * np.log(own) + (1 - OWN_SHARE) * np.log(everybody)
-    sums = np.stack(
-        [np.bincount(task, evidence[annotator, k, label], n_tasks) for k in range(K)], axis=1
-    )
-    design_effect = 1 + (np.bincount(task, minlength=n_tasks) - 1) * _correlation(
-        votes, posterior, n_annotators
-    )
-    return np.asarray(sums / design_effect[:, None])
+    # above 0, so that tasks without votes have the order of classes that the model gives them
+    bounds = [(0.01, None)] * len(start)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
 def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> float:
@@ -316,108 +307,57 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
 
 
 def _describe(
-    predictions: Predictions,
-    weights: Floats,
+    name: str,
+    p: Floats,
+    weight: float,
     posterior: Floats,
     of_votes: Floats,
     votes: Annotations,
     by_truths: bool,
-    kappas: list[float],
-    repeats: list[bool],
-) -> tuple[list[ModelRecord], list[str]]:
-    """Return what was learned about each model; and for people, also what cannot be known, and what
-    looks wrong.
-    """
-    records, notes = [], []
-    each = zip(
-        predictions.models,
-        predictions.probabilities,
-        weights.tolist(),
-        kappas,
-        repeats,
-        strict=True,
+) -> tuple[ModelRecord, str]:
+    """Return what was learned about a model, and what cannot be known."""
+    predicted = np.flatnonzero(p.any(axis=1))
+    voted = predicted[predicted < len(posterior)]
+    said, q, truth = p[voted].argmax(axis=1), of_votes[voted], votes.gold[voted]
+    n_truths, hits = int((truth != MISSING).sum()), int((said == truth).sum())
+    if by_truths:
+        low, high = map(float, exact_interval(hits, n_truths))
+    else:
+        agreed = np.where(said == q.argmax(axis=1), q.max(axis=1), 0.0)
+        low, high = (1 - SHARED_ERRORS[-1]) * float(agreed.mean()) if weight else 0.0, 1.0
+    accuracy = min(max(float(posterior[voted, said].mean()), low), high)
+    confidence, counts = float(p[voted, said].mean()), (len(voted), len(predicted) - len(voted))
+    record = ModelRecord(name, *counts, weight, accuracy, confidence, low, high)
+    worth = (
+        f"Model {name}: weight {weight:.2f}, right on about {accuracy:.0%} of {len(voted):,} tasks"
+        " with votes"
     )
-    for name, p, weight, kappa, is_repeating in each:
-        given = np.flatnonzero(p.any(axis=1))
-        voted = given[given < len(posterior)]
-        said, q, truth = p[voted].argmax(axis=1), of_votes[voted], votes.gold[voted]
-        n_truths, hits = int((truth != MISSING).sum()), int((said == truth).sum())
-        # Clopper and Pearson, 95 %
-        if by_truths:
-            low, high = map(float, exact_interval(hits, n_truths))
-        else:
-            agreed = np.where(said == q.argmax(axis=1), q.max(axis=1), 0.0)
-            low, high = RELIABLE * agreed.mean() if weight else 0.0, 1.0
-        accuracy = min(max(float(posterior[voted, said].mean()), low), high)
-        confidence, counts = float(p[voted, said].mean()), (len(voted), len(given) - len(voted))
-        records.append(
-            ModelRecord(name, *counts, weight, accuracy, confidence, float(low), float(high))
-        )
-        worth = (
-            f"Model {name}: weight {weight:.2f}, right on about {accuracy:.0%} of {len(voted):,}"
-            " tasks with votes"
-        )
-        claims = "it gives no probabilities" if gives_answers(p) else f"claims {confidence:.0%}"
-        between = f"{low:.0%} to {high:.0%}"
-        unknown = (
-            "Votes cannot say who is right where it differs from them, so it may be right on"
-            f" {between};"
-        )
-        checks = f"{ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to follow it."
-        if by_truths:
-            notes.append(f"{worth} ({between} by {n_truths:,} known truths; {claims}).")
-        else:
-            notes.append(
-                f"{worth} ({claims}). {f'{unknown} {checks}' if weight else 'It is ignored.'}"
-            )
-        if (other := _better_order(said, q)) is not None:
-            what = (
-                f'"{votes.class_names[other[0]]}" where the votes say'
-                f' "{votes.class_names[other[1]]}"'
-            )
-            notes.append(f"Model {name} says {what}; are its classes in another order?")
-        elif kappa < LEAST_KAPPA:
-            notes.append(f"Model {name} agrees with the votes no more often than chance does.")
-        elif is_repeating:
-            what = f"Model {name} follows contested votes more often than a perfect model would"
-            notes.append(
-                f"{what}; if it was trained on these votes, predict out of sample"
-                " (cross-validation)."
-            )
-    return records, notes
-
-
-def _repeats(probabilities: Floats, of_votes: Floats, votes: Annotations) -> bool:
-    """Return whether a model agrees with the most frequent votes of contested tasks more often than
-    the truth does.
-    """
-    counts = np.zeros((votes.n_tasks, votes.n_classes))
-    counts[np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), votes.cell_class] = (
-        np.diff(votes.cell_ptr)
-    )
-    most = counts.max(axis=1, keepdims=True)
-    is_contested = most[:, 0] < CONTESTED * counts.sum(axis=1)
-    contested = np.flatnonzero(is_contested & probabilities.any(axis=1))
-    leads = (counts == most)[contested]
-    agreed = leads[np.arange(len(contested)), probabilities[contested].argmax(axis=1)].sum()
-    expected = (of_votes[contested] * leads).sum(axis=1)
-    return bool(
-        agreed - expected.sum() > SUSPICIOUS * np.sqrt((expected * (1 - expected)).sum() + 1)
+    claims = "it gives no probabilities" if gives_answers(p) else f"claims {confidence:.0%}"
+    between = f"{low:.0%} to {high:.0%}"
+    if by_truths:
+        return record, f"{worth} ({between} by {n_truths:,} known truths; {claims})."
+    if not weight:
+        return record, f"{worth} ({claims}). It is ignored."
+    return record, (
+        f"{worth} ({claims}). Votes cannot say who is right where it differs from them, so it may"
+        f" be right on {between}; {ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to"
+        " follow it."
     )
 
 
-def _better_order(said: NDArray[np.int64], of_votes: Floats) -> tuple[int, int] | None:
-    """Return a class that a model says, and the class of the votes that it fits, if another order
-    fits far better.
+def _better_order(probabilities: Floats, of_votes: Floats) -> tuple[int, int] | None:
+    """Return a class that a model says, and the class of the votes that it fits, if the model
+    agrees with the votes twice as often with its classes in another order.
     """
     from scipy.optimize import linear_sum_assignment
 
-    K = of_votes.shape[1]
-    shares = np.stack([np.bincount(said, of_votes[:, k], K) for k in range(K)], axis=1) / max(
-        len(said), 1
-    )
-    here, there = linear_sum_assignment(-shares)
-    if shares[here, there].sum() <= np.trace(shares) + OTHER_ORDER:
+    known = probabilities.any(axis=1)
+    if known.sum() < CLAIM_TASKS:
         return None
-    moved = np.where(here != there, shares[here, there], -1.0)
+    said, q, K = probabilities[known].argmax(axis=1), of_votes[known], of_votes.shape[1]
+    together = np.stack([np.bincount(said, q[:, k], K) for k in range(K)], axis=1)
+    here, there = linear_sum_assignment(-together)
+    if together[here, there].sum() <= 2 * np.trace(together):
+        return None
+    moved = np.where(here != there, together[here, there], -1.0)
     return int(here[moved.argmax()]), int(there[moved.argmax()])
