@@ -237,7 +237,8 @@ class LoadedResult:
         else:
             isnt = [False] * len(texts)
             wanted = pl.Series(texts, dtype=pl.String)
-        places = np.minimum(np.atleast_1d(known.search_sorted(wanted)), len(known) - 1)
+        found = np.atleast_1d(known.search_sorted(wanted)).astype(np.int64)
+        places = np.minimum(found, len(known) - 1)
         same = (known.gather(places) == wanted).to_numpy() & ~np.array(isnt)
         return np.where(same, places, MISSING).astype(np.int64)
 
