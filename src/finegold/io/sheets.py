@@ -21,7 +21,7 @@ from finegold.io.exports.base import DamagedExport, read_records
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source, is_files, reading, sources_of, with_dialect
 from finegold.io.tables import Table, open_sources, open_table
-from finegold.votes.encoding import text_of
+from finegold.votes.encoding import as_text, text_of
 from finegold.votes.labels import fold_words, is_missing, spelled_alike
 
 # the column with the names of the tasks; no column of a file is called so
@@ -38,28 +38,42 @@ MAX_FIELDS = 20
 
 
 def content_of_table(
-    opened: Table, task: str | None, votes: Collection[str | None]
+    opened: Table, task: Any, votes: Collection[Any], tasks: Sequence[str] | None = None
 ) -> pl.DataFrame | None:
     """Return the first values of each task in the columns with neither votes nor truths: these
-    would influence people.
+    would influence people. If `tasks` are given, return columns that have one value for each of
+    them.
 
     `votes` are columns of votes that the user names.
     """
     columns = [str(column) for column in opened.columns]
-    by_task = task or next(iter(candidates(columns, TASK)), None)
+    by_task = task if isinstance(task, str) else next(iter(candidates(columns, TASK)), None)
     usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
-    shown = [column for column in columns if column not in {by_task, *votes} | usual][:MAX_FIELDS]
-    if by_task is None or not shown or not opened.scans:
+    shown = [column for column in columns if column not in {by_task, *votes} | usual]
+    if by_task is None or not shown:
         return None
     # pl.col reads patterns
-    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
-    fields = [
-        selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1)
+    of = {name: selectors.by_name(name).as_expr() for name in (by_task, *shown)}
+    cut = [of[name].cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
+    key = of[by_task].cast(pl.String).alias(KEY)
+    if tasks is None:
+        if not opened.scans:
+            return None
+        with reading(opened.sources[0]):
+            rows = opened.scans[0].select(key, *cut[:MAX_FIELDS])
+            first = rows.unique(KEY, keep="first", maintain_order=True)
+            return first.collect(engine="streaming")
+    table = opened.read([by_task, *shown])
+    table = pl.DataFrame({column.name: as_text(column) for column in table.iter_columns()})
+    some = table.select(key, *cut).filter(selectors.by_name(KEY).as_expr().is_in(list(tasks)))
+    by_key = some.group_by(KEY).agg(selectors.exclude(KEY).n_unique())
+    same = [
+        name
         for name in shown
+        if len(some) and by_key[name].max() == 1 and some[name].n_unique() > 1
     ]
-    with reading(opened.sources[0]):
-        rows = opened.scans[0].select(key, *fields).unique(KEY, keep="first", maintain_order=True)
-        return rows.collect(engine="streaming")
+    content = some.select(selectors.by_name(KEY, *same[:MAX_FIELDS]))
+    return content.unique(KEY, keep="first", maintain_order=True) if same else None
 
 
 def content_of_records(seen: Source) -> pl.DataFrame | None:
@@ -98,17 +112,18 @@ def content_of_votes(
     """
     # Columns that hold nothing but classes are left out, because they may give the label away. What
     # cannot be read shows nothing: reading the votes reports what is wrong.
-    content = None
+    content, named = None, [options.annotator, options.label]
+    hidden = [name for each in named for name in ([each] if isinstance(each, str) else each or [])]
     with suppress(InputError, pl.exceptions.PolarsError):
         files = with_dialect(votes, options.encoding, options.separator, options.header)
-        if not is_files(files):
-            content = _constant(open_table(files), options, tasks)
-        else:
-            sources = sources_of(files)
-            if find_export(sources[:1], options.format, may_be_table=options.names_columns) is None:
-                content = _constant(open_sources(sources), options, tasks)
-            elif sources[0].record:
-                content = content_of_records(sources[0])
+        sources, tool = (sources_of(files) if is_files(files) else []), None
+        if sources:
+            tool = find_export(sources[:1], options.format, may_be_table=options.names_columns)
+        if tool is None and options.layout in (None, "long"):
+            opened = open_sources(sources) if sources else open_table(files)
+            content = content_of_table(opened, options.task, hidden, tasks)
+        elif tool is not None and sources[0].record:
+            content = content_of_records(sources[0])
     if content is None:
         return pl.DataFrame(schema={KEY: pl.String})
     blind = [
@@ -120,39 +135,6 @@ def content_of_votes(
         ),
     ]
     return content.select(selectors.by_name(blind))
-
-
-def _constant(opened: Table, options: ReadOptions, tasks: Sequence[str]) -> pl.DataFrame | None:
-    """Return the columns of a long table that have one value per task."""
-    columns = [str(column) for column in opened.columns]
-    by_task = (
-        options.task
-        if isinstance(options.task, str)
-        else next(iter(candidates(columns, TASK)), None)
-    )
-    usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
-    others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
-    if by_task is None or not others or options.layout in ("wide", "transposed"):
-        return None
-    frame = opened.read([by_task, *others])
-    texts = [
-        pl.Series(
-            KEY if name == by_task else name,
-            [None if v is None else text_of(v) for v in frame[name].to_list()],
-        )
-        for name in (by_task, *others)
-    ]
-    rows = pl.DataFrame(texts).filter(selectors.by_name(KEY).as_expr().is_in(list(tasks)))
-    most = (
-        rows.group_by(KEY)
-        .agg(selectors.exclude(KEY).n_unique())
-        .select(selectors.exclude(KEY).max())
-    )
-    same = [
-        name for name in others if most.height and most[name][0] == 1 and rows[name].n_unique() > 1
-    ][:MAX_FIELDS]
-    cut = [selectors.by_name(name).as_expr().str.slice(0, MAX_LENGTH) for name in same]
-    return rows.select(KEY, *cut).unique(KEY, keep="first", maintain_order=True) if same else None
 
 
 # ---- What comes back
