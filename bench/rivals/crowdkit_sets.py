@@ -71,14 +71,14 @@ def main() -> None:
             if options.only and data.name not in options.only:
                 continue
             found = [_run(options, library, name, data) for library in ("crowdkit", "finegold")]
-            if None not in found:
+            if all(each is not None for each in found):
                 rows.append((data.name, *compare(*found)))
                 if isinstance(found[0], dict):
                     seconds += [each["seconds"] for each in found]
             print(
                 name,
                 data.name,
-                rows[-1:] if None not in found else found,
+                rows[-1:],
                 file=sys.stderr,
                 flush=True,
             )

@@ -316,7 +316,7 @@ def question_votes(
 
 
 def refuse_sets(result: ResultData, what: str) -> None:
-    """Refuse what sets of labels do not have, such as "expected score"."""
+    """Refuse what sets of labels do not have, such as "score"."""
     if result.label_sets is not None:
         remedy = use(multi=False, text="to take each set as a class")
         raise InputError(f"sets of labels have no {what}", remedies=[remedy])
