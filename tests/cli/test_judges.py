@@ -190,3 +190,85 @@ def test_a_wrong_log_is_refused_with_a_command_to_paste(tmp_path: Path) -> None:
     log = write(tmp_path / "log.csv", "item,judge,said\n1,gpt,A\n1,claude,A\n")
     command = refusal_of("judges", log).split("try: finegold ")[1].split()
     succeed(*command)
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Path:
+    """Two systems, two judges, three people for each answer, and two criteria."""
+    rows = [
+        {
+            "question": q,
+            "model": model,
+            "judge": judge,
+            "criterion": criterion,
+            "verdict": "pass" if (q * 7 + len(judge) + len(model)) % 5 else "fail",
+            "response": f"an answer to {q}",
+            **{f"human_{n}": "pass" if (q + n) % 6 else "fail" for n in (1, 2, 3)},
+        }
+        for q in range(40)
+        for model in ("old", "new!")
+        for judge in ("gpt", "claude")
+        for criterion in ("polite", "right")
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "log.csv")
+    return tmp_path / "log.csv"
+
+
+def test_the_first_line_says_how_the_log_was_read(checked: Path) -> None:
+    first = succeed("judges", checked, "--question", "polite").stdout.splitlines()[0]
+    assert first.startswith("item = question + model · judge = judge (2) · criterion = criterion")
+    assert "people = human_1 + human_2 + human_3 (3)" in first
+    both = json_of("judges", checked)["criteria"]
+    assert list(both) == ["polite", "right"]
+    assert both["polite"]["reading"]["unused"] == ["response"]
+    lines = succeed("judges", checked).stdout.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("item =")) <= 100
+
+
+def test_disagreements_panels_and_replacing_people(checked: Path, tmp_path: Path) -> None:
+    wrong, panel = tmp_path / "wrong.csv", tmp_path / "panel.json"
+    words = ["--question", "right", "--disagreements", wrong, "--save-panel", panel]
+    found = succeed("judges", checked, *words, "--replace", "crowd").stdout
+    assert "alternative annotator test" in found
+    table = pl.read_csv(wrong)
+    assert {"item", "judge", "verdict", "truth", "response"} <= set(table.columns)
+    assert (table["verdict"] != table["truth"]).all()
+    assert set(json.loads(panel.read_text())["judges"]) == {"gpt", "claude"}
+    assert "name one of polite, right" in refusal_of("judges", checked, "--save-panel", panel)
+
+
+def test_rates_by_group_and_their_difference(checked: Path, tmp_path: Path) -> None:
+    words = ["--question", "right", "--by", "model", "--compare", "new!:old"]
+    found = json_of("rate", checked, *words, "-o", tmp_path / "rates.csv")
+    assert {one["group"] for one in found["rates"]} == {"old", "new!"}
+    assert set(found["difference"]) == {"value", "low", "high"}
+    assert "rate_low" in pl.read_csv(tmp_path / "rates.csv").columns
+    assert "new! minus old, paired by item" in succeed("rate", checked, *words).stdout
+    assert "--compare needs --by" in refusal_of("rate", checked, "--compare", "a:b")
+
+
+def test_gates_name_a_judge_a_panel_and_the_end_of_an_interval(checked: Path) -> None:
+    gates = {
+        "gpt:accuracy.low=.99": "accuracy.low of gpt is",
+        "panel:accuracy.high=1.5": "of panel is",
+    }
+    for gate, message in gates.items():
+        done = run("judges", checked, "--question", "right", "--fail-under", gate)
+        assert (done.exit_code, message in done.stderr) == (3, True)
+    assert "there is no judge 'nobody'" in refusal_of(
+        "judges", checked, "--fail-under", "nobody:accuracy=1"
+    )
+
+
+def test_look_says_what_a_file_is_and_what_it_supports(
+    checked: Path, panel: Path, tmp_path: Path
+) -> None:
+    found = json_of("look", checked)
+    assert found["what"].startswith("a log of LLM judges (pointwise)")
+    assert f"finegold rate {checked}" in found["commands"]
+    assert any("cost" in line for line in found["unlocks"])
+    assert f"finegold rank {panel / 'log.csv'}" in json_of("look", panel / "log.csv")["commands"]
+    votes = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,b,y\n")
+    assert "votes: 2 votes of 2 annotators on 1 task" in succeed("look", votes).stdout
+    truths = write(tmp_path / "truths.csv", "task,truth\n1,x\n2,y\n")
+    assert "truths of 2 tasks" in succeed("look", truths).stdout
