@@ -143,8 +143,8 @@ def judges(
         if panels or price:
             more["panels"] = one.panels(prices)
         if replace:
-            epsilon = replace if replace.isalpha() else float(replace)
-            more["replace"] = one.may_replace(epsilon)
+            is_number = replace.replace(".", "", 1).isdigit()
+            more["replace"] = one.may_replace(float(replace) if is_number else replace)
         failed = [each for gate in gates for each in _failed(one, *gate)]
         broken += [f"{name}: {each}" if name else each for each in failed]
         more |= {"failed_gates": failed} if gates else {}
