@@ -85,6 +85,17 @@ def test_sets_are_read_with_contiguous_codes_and_truths_of_their_own_tasks(tmp_p
     assert without_labels(shared) == ["senti"]
 
 
+def test_thinned_sets_have_so_many_votes_of_each_task_and_draws_differ(tmp_path):
+    from bench.real_data import load
+
+    votes = np.array([[task, j, j % 2] for task in range(50) for j in range(1 + task % 5)])
+    one = load(shared_folder(tmp_path))[0]._replace(votes=votes, truth=np.zeros(50, np.int64))
+    first, again, other = (one.thin(2, draw).votes for draw in (0, 0, 1))
+    assert np.bincount(first[:, 0]).tolist() == [min(1 + task % 5, 2) for task in range(50)]
+    assert {tuple(row) for row in first.tolist()} <= {tuple(row) for row in votes.tolist()}
+    assert first.tolist() == again.tolist() != other.tolist()
+
+
 def test_absent_data_and_unknown_names_are_told(tmp_path):
     from bench.real_data import load
 
