@@ -31,15 +31,8 @@ ANIMALS = (
 )  # classes that are easy to misspell
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
-# Views of the studio, each with what shows that it is there.
-STUDIO = {
-    "overview": "#next-steps",
-    "tasks": "#tasks tr.open",
-    "annotators": "#annotators tr.open",
-    "classes": "table.heat",
-    "judge": "#judging",
-    "export": ".exports",
-}
+# Pages of the studio, each with what shows that it is there.
+STUDIO = {"labels": "#tasks tbody tr", "judge": "#judging .choice", "export": "#exports"}
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -89,9 +82,8 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
     with started(folder) as link:
         page = browser.new_page(viewport={"width": 1200, "height": 860})
         page.goto(link)
-        page.click("#read")
-        page.click("#label-them")
-        page.wait_for_selector("#next-steps", timeout=60_000)
+        page.click("#take")
+        page.wait_for_selector("#found", timeout=60_000)
         for view, ready in STUDIO.items():
             page.goto(f"{link.partition('?')[0]}#/p/1/{view}")
             page.wait_for_selector(ready)
@@ -126,16 +118,16 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
     with started(folder) as link:
         page = browser.new_page(viewport={"width": 1200, "height": 860})
         page.goto(link)
-        page.click("#read")
-        page.wait_for_selector("#spellings")
+        page.click("#take")
+        page.wait_for_selector("#classes", timeout=60_000)
         page.screenshot(
-            path=IMAGES / "studio-reading.png", full_page=True, clip=_above(page, "#spellings")
+            path=IMAGES / "studio-reading.png", full_page=True, clip=_above(page, "#found")
         )
         page.close()
 
 
 def pictures_of_judges(browser: Browser, folder: Path) -> None:
-    """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
+    """The log of the guide on LLM judges, in the report."""
     # the log of the tests is not installed
     sys.path.append(str(Path(__file__).parents[1]))
     from tests.support.judge_log import simulate_log
@@ -151,15 +143,6 @@ def pictures_of_judges(browser: Browser, folder: Path) -> None:
             content="nav { position: static !important; }"
         )  # it would cover the picture
         picture(page, "#judges", "report-judges.png")
-    with started(folder, "log.csv") as link:
-        for scheme, end in (("light", ""), ("dark", "-dark")):
-            page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme=scheme)
-            page.goto(link)
-            if scheme == "light":
-                page.click("#read")
-            page.wait_for_selector("#chart-judge-ranking svg", timeout=120_000)
-            page.screenshot(path=IMAGES / f"studio-judges{end}.png", full_page=True)
-            page.close()
 
 
 def _above(page: Page, selector: str) -> dict[str, float]:
