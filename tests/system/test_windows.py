@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import re
@@ -18,7 +17,6 @@ from typing import Any, Never
 import pytest
 
 import finegold
-from finegold.cli import Stream
 from finegold.errors import OutputError
 from finegold.report.html import written_date
 from finegold.studio import serve
@@ -96,17 +94,6 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(
         files.write_bytes(path, b"task,label\n")
     assert [stat.S_IMODE(mode) & 0o200 for mode in modes] == [0o200]
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.usefixtures("windows")
-def test_the_reader_of_a_pipe_is_gone_when_windows_says_invalid_argument() -> None:
-    class Broken(io.FileIO):
-        def write(self, data: Any) -> int:
-            raise OSError(errno.EINVAL, "Invalid argument")
-
-    stream = type("BrokenStream", (Stream, Broken), {})(1, is_open=True, must_arrive=False)
-    stream.write(b"x")
-    assert stream.reader_is_gone
 
 
 def test_json_keeps_letters_that_the_encoding_of_a_pipe_lacks(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ class Annotations:
         from finegold.votes.hygiene import left_out_words
 
         return left_out_words(
-            self.counts, self.hygiene.no_vote, len(self.unlabelled), to_list(self.never_voted)
+            self.counts, self.hygiene, len(self.unlabelled), to_list(self.never_voted)
         )
 
     def _repr_html_(self) -> str:

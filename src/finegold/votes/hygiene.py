@@ -114,17 +114,22 @@ def hygiene_of(values: Mapping[str, Any]) -> Hygiene:
 
 
 def left_out_words(
-    counts: Counts, no_vote: Mapping[str, int], n_unlabelled: int, never_voted: Sequence[Any]
+    counts: Counts, hygiene: Hygiene, n_unlabelled: int, never_voted: Sequence[Any]
 ) -> str:
     """Return what was read but left out, in words."""
-    words = _list_first([f'{number:,} "{word}"' for word, number in no_vote.items()], " more words")
+    words = _list_first(
+        [f'{number:,} "{word}"' for word, number in hygiene.no_vote.items()], " more words"
+    )
     pairs, absent = counts.disagreeing, len(never_voted)
     clash = (
         f" ({pairs:,} pair{'s' * (pairs != 1)} of task and annotator"
         f" {'has' if pairs == 1 else 'have'} votes that disagree)"
     )
+    # a wide table has a cell for each vote
+    missing = ("row", " without a label") if hygiene.label else ("blank cell", "")
+    missing = (missing[0], f"{missing[1]} ({words})" if words else missing[1])
     parts = [
-        (counts.missing, "row", f" without a label{f' ({words})' if words else ''}"),
+        (counts.missing, *missing),
         (counts.repeated, "repeated vote", clash if pairs else ""),
         (n_unlabelled, "task", " without any vote (listed without a label)"),
         (absent, "annotator", f" without any vote: {_list_first(never_voted, ' more')}"),
