@@ -245,13 +245,15 @@ def _weigh(x: Floats, likelihood: Floats) -> Source:
                 total = ((said[voted] @ R) * bears_out).sum(axis=1, keepdims=True)
                 R = R * (said[voted].T @ (bears_out / total)) + claims
                 R /= R.sum(axis=1, keepdims=True)
-            c = said @ R
-            fitting = np.log((c[voted] * bears_out).sum(axis=1)).sum()
+            fitting = np.log(((said[voted] @ R) * bears_out).sum(axis=1)).sum()
             price = PRICE_OF_ERRORS * errors * len(voted)
             scores.append(fitting - price + (claims * (np.log(R) - log_claims)).sum())
-            found.append((c, power, errors))
+            found.append((R, power, errors))
     probable = softmax(scores)
-    log_c = np.log(sum(share * c for share, (c, _, _) in zip(probable, found, strict=True)))
+    c = np.zeros_like(x)
+    for share, (R, power, _) in zip(probable, found, strict=True):
+        c += softmax(power * x, axis=1) @ (share * R)
+    log_c = np.log(c)
     log_c[~x.any(axis=1)] = -np.log(K)
     power, errors = probable @ np.array([[power, errors] for _, power, errors in found])
     return Source(log_c, float(power), float(errors))
