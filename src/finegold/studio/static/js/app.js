@@ -65,6 +65,11 @@ function App() {
     }, setProblem);
   }, []);
   const { project } = watch;
+  const isBlind = Boolean(project) && !me.isOwner && project.blind;
+  // a project without a page begins where its work stands, and stays there when that is done
+  useEffect(() => {
+    if (project && at.project && !at.page) location.replace(`#/p/${at.project}/${isBlind ? "judge" : project.shown === null ? "read" : "labels"}`);
+  }, [project === null, at.page, at.project]);
   useEffect(() => {
     document.title = project ? `${project.name} · Finegold Studio` : "Finegold Studio";
   }, [project?.name]);
@@ -74,7 +79,6 @@ function App() {
   if (!at.project) return html`<${Frame}><${Home} /><//>`;
   if (watch.problem && !project) return html`<${Frame}><${Empty} title=${watch.problem.title}><p>${watch.problem.detail}</p>${me.isOwner ? html`<a class="button" href="#/">All projects</a>` : null}<//><//>`;
   if (!project) return html`<${Frame}><${Loading} /><//>`;
-  const isBlind = !me.isOwner && project.blind;
   const page = at.page || (isBlind ? "judge" : project.shown === null ? "read" : "labels");
   const context = { project, again: watch.again, at };
   if (page === "judge") return html`<${ProjectContext.Provider} value=${context}>${watch.isLost ? html`<${Lost} />` : null}<${Judge} key=${at.params.get("sample")} project=${project} sample=${Number(at.params.get("sample")) || null} /><${Toasts} /><//>`;
