@@ -131,8 +131,9 @@ def corrected(
 
 def _rogan_gladen(verdicts: Floats, truth: Floats) -> Share:
     """Return the share that most verdicts imply, given their sensitivity and specificity."""
-    with np.errstate(invalid="ignore"):
-        said = (np.nanmean(verdicts, axis=0) > 0.5) * 1.0
+    # where every call failed, nothing passed
+    known = ~np.isnan(verdicts)
+    said = (np.where(known, verdicts, 0.0).sum(axis=0) > 0.5 * known.sum(axis=0)) * 1.0
     passes, fails = truth == 1, truth == 0
     if passes.sum() < 2 or fails.sum() < 2:
         return NOTHING
