@@ -132,3 +132,14 @@ def test_a_method_that_crashes_is_shown_as_failed(tmp_path, monkeypatch):
     monkeypatch.setattr(real, "fit", crash)
     found = real._fit(real.parse("mv"), load(shared_folder(tmp_path))[0], limit=1.0)
     assert found == {"failed": "LinAlgError: Singular matrix"}
+
+
+def test_the_leaderboard_has_every_method_that_was_measured():
+    """A method of another package is one that Finegold has registered, as its page says."""
+    leaderboard = pytest.importorskip("bench.accuracy.leaderboard")
+    rows = [line.split(" | ") for line in leaderboard.page().splitlines() if line.startswith("| ")]
+    places = {cells[1]: cells[0].strip("| ") for cells in rows}
+    assert places["Finegold: `anchored` (default)"].isdigit()
+    assert places["snorkel LabelModel"] == "–"  # on labelling functions only
+    accuracies = [float(cells[2]) for cells in rows if cells[2].startswith(".")]
+    assert accuracies == sorted(accuracies, reverse=True)
