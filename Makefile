@@ -90,10 +90,12 @@ docs-serve: $(READY)
 coverage: $(READY)
 	$(RUN) -m pytest $(PARALLEL) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
 
-# constraints.txt anew, with the newest versions. It has names and versions only, no addresses.
+# constraints.txt anew, with the newest versions, and the same with checksums. Neither has addresses.
+COMPILE := -m uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 \
+	--no-annotate --no-header --quiet
 lock: $(READY)
-	$(RUN) -m uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 \
-	    --no-annotate --no-header --quiet --upgrade --output-file constraints.txt
+	$(RUN) $(COMPILE) --upgrade --output-file constraints.txt
+	$(RUN) $(COMPILE) --constraint constraints.txt --generate-hashes --output-file constraints-hashes.txt
 
 # sdist and wheel in dist/, checked and tried in a fresh environment, then a tag. DRY_RUN=1 leaves out the tag.
 release: $(READY)

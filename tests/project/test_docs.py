@@ -32,7 +32,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKER = doctest.OutputChecker()
 OPTIONAL = ("sklearn", "inspect_ai", "datasets", "duckdb")
-OF_BENCHES = {"--choice", "--draws"}  # options of programs below bench/
+OF_BENCHES = {"--choice", "--draws", "--shared", "--votes"}  # options of programs below bench/
 
 
 def pages_with_examples():

@@ -87,8 +87,24 @@ def test_the_changelog_begins_with_what_is_unreleased() -> None:
     )
 
 
+def versions() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+def test_checksums_are_those_of_the_versions_and_there_is_no_address() -> None:
+    """If it fails: make lock."""
+    text = (ROOT / "constraints-hashes.txt").read_text("utf-8")
+    entries = [entry.split() for entry in text.replace("\\\n", " ").splitlines() if entry]
+    pins = [" ".join(word for word in entry if not word.startswith("--hash=")) for entry in entries]
+    assert pins == versions()
+    hashes = [word for entry in entries for word in entry if word.startswith("--")]
+    assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", word) for word in hashes)
+    assert all(any(word.startswith("--hash=") for word in entry) for entry in entries)
+
+
 def test_constraints_are_names_and_versions_of_all_that_is_needed() -> None:
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()[1:]
+    lines = versions()
     assert all(re.fullmatch(r"[a-z0-9._-]+==[^\s;/]+( ; [^/]+)?", line) for line in lines)
     pinned = {line.partition("==")[0] for line in lines}
     extras = PROJECT["project"]["optional-dependencies"].items()
