@@ -106,7 +106,7 @@ def read(
         >>> finegold.read(pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}))
         Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
         >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), layout="wide")
-        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes; left out: 1 blank cell)
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes; left out: 1 row without a label)
     """
     options: dict[str, Any] = {"multi": False, **reading}
     found = read_with(votes, ReadOptions(gold=gold, watch=watch, **options))

@@ -125,11 +125,8 @@ def left_out_words(
         f" ({pairs:,} pair{'s' * (pairs != 1)} of task and annotator"
         f" {'has' if pairs == 1 else 'have'} votes that disagree)"
     )
-    # a wide table has a cell for each vote
-    missing = ("row", " without a label") if hygiene.label else ("blank cell", "")
-    missing = (missing[0], f"{missing[1]} ({words})" if words else missing[1])
     parts = [
-        (counts.missing, *missing),
+        (counts.missing, "row", f" without a label{f' ({words})' if words else ''}"),
         (counts.repeated, "repeated vote", clash if pairs else ""),
         (n_unlabelled, "task", " without any vote (listed without a label)"),
         (absent, "annotator", f" without any vote: {_list_first(never_voted, ' more')}"),
