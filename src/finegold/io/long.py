@@ -8,9 +8,8 @@ A long table has these columns. The cells of a wide table (a row per task) and o
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from finegold.io import columns as roles
 from finegold.io.exports import ALL
 from finegold.io.options import ReadOptions
 from finegold.io.python_tables import index_as_column
+from finegold.io.questions import Questions, several_questions
 from finegold.io.tables import IDS, Table
 from finegold.io.truth import (
     Truth,
@@ -225,75 +225,6 @@ ROWS_COMPARED = 1_000
 # the share of the rows that repeat an earlier vote if questions are mixed
 MIXED = 0.2
 MOST_QUESTIONS = 50
-# questions in a message
-MOST_LISTED = 20
-
-
-class Questions:
-    """The long frames of the questions of a table or of an export, encoded apart."""
-
-    def __init__(self, is_text: bool, backend: str | None = None) -> None:
-        self.is_text, self.backend = is_text, backend
-        self.encoders: dict[str, Encoder] = {}
-        self.n_votes: Counter[str] = Counter()
-        # tasks that were asked, and nobody answered
-        self.common: list[pl.DataFrame] = []
-
-    def add(self, batch: pl.DataFrame) -> None:
-        """Add a batch with a column of questions; a row without one belongs to all of them."""
-        names = batch.get_column("question")
-        if names.n_unique() == 1 and names[0] is not None:
-            parts = {(names[0],): batch.drop("question")}
-        else:
-            parts = batch.partition_by("question", as_dict=True, include_key=False)
-        for (key,), part in parts.items():
-            if key is None:
-                self.common.append(part)
-                continue
-            name = text_of(key)
-            self.n_votes[name] += len(part) - part.get_column("label").null_count()
-            if name not in self.encoders:
-                self.encoders[name] = Encoder(IDS, self.is_text, self.backend)
-            self.encoders[name].add(part)
-
-    def chosen(
-        self, name: str, wanted: str | None, column: Any = None
-    ) -> Iterator[tuple[str, Encoder]]:
-        """Yield the questions that are wanted, or the only one."""
-        if wanted is None and len(self.encoders) > 1:
-            raise several_questions(name, self.n_votes, column)
-        if wanted not in (None, ALL, *self.encoders):
-            near = difflib.get_close_matches(wanted or "", self.encoders, n=1)
-            meant = f'; did you mean "{near[0]}"?' if near else ""
-            listing = list_questions(self.n_votes)
-            raise InputError(f'{name} has no question "{wanted}"; it has {listing}{meant}')
-        for question in sorted(self.encoders):
-            if wanted in (None, ALL, question):
-                encoder = self.encoders[question]
-                for part in self.common:
-                    encoder.add(part)
-                yield question, encoder
-
-
-def list_questions(n_votes: Counter[str]) -> str:
-    listing = [
-        f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})'
-        for question, n in n_votes.most_common(MOST_LISTED)
-    ]
-    more = len(n_votes) - len(listing)
-    return ", ".join([*listing, *([f"and {more:,} more"] if more > 0 else [])])
-
-
-def several_questions(name: str, n_votes: Counter[str], column: Any = None) -> InputError:
-    """Return the error about votes of several questions, of which none was chosen."""
-    told = f' (the column "{column}")' if column is not None else ""
-    problem = f"{name} asks {len(n_votes):,} questions{told}: {list_questions(n_votes)}"
-    one = Placeholder("NAME" if column is None else f"{column}=NAME")
-    remedies = [
-        use(question=one, text="for one of them"),
-        use(question=ALL, when="where several results can be shown"),
-    ]
-    return InputError(problem, remedies=remedies)
 
 
 def read_counts(opened: Table, options: ReadOptions) -> Annotations:

@@ -15,8 +15,9 @@ from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions
 from finegold.io.exports.refusals import read_spans
-from finegold.io.long import LongFrame, Questions, assemble, count_more, read_labels
+from finegold.io.long import LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
+from finegold.io.questions import Questions
 from finegold.io.source import Source, reading
 from finegold.io.tables import IDS, Progress, WatchReading
 from finegold.votes.annotations import Annotations
