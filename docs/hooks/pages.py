@@ -21,6 +21,7 @@ ELSEWHERE = {
 }
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 SUMMARIES: dict[str, str] = {}
+FOLDERS = ("index.html", "guides", "reference", "evidence", "inside")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -50,16 +51,22 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 def on_post_build(config: MkDocsConfig) -> None:
     """llms.txt: each page with its first words, for language models that look for one."""
     lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
-    lines += [f"- {SUMMARIES[url]}" for url in sorted(SUMMARIES)]
+    lines += [f"- {SUMMARIES[url]}" for url in sorted(SUMMARIES, key=_by_folder)]
     Path(config.site_dir, "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def _by_folder(url: str) -> tuple[int, str]:
+    folder = url.partition("/")[0]
+    return (FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS), url)
+
+
 def _first_words(markdown: str) -> str:
-    """The first paragraph that is neither a heading nor a block, without marks."""
+    """The first sentence that is neither a heading nor a block, without marks."""
     for part in markdown.split("\n\n"):
         words = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(part.split()))
         if words and not re.match(r"[#<|!`:\-{]|---", words):
-            return words.replace("**", "")[:300]
+            told = words.replace("**", "").removeprefix("What this means for you. ")
+            return re.split(r"(?<=[.?:]) ", told.removeprefix("What this means for you: "))[0]
     return ""
 
 

@@ -125,3 +125,11 @@ def test_sections_of_docstrings_become_tables(site: Path) -> None:
     shown = page[page.index('id="finegold.coverage"') :]
     assert "<th>Name</th>" in shown[: shown.index("Examples")]
     assert "Args:" not in page
+
+
+def test_llms_txt_lists_every_page_with_a_sentence(site: Path) -> None:
+    lines = (site / "llms.txt").read_text("utf-8").splitlines()
+    listed = dict(re.findall(r"- \[.*?\]\(([^)]*)\): ?(.*)", line)[0] for line in lines[4:])
+    pages = {page.relative_to(site).as_posix() for page in site.rglob("*.html")}
+    assert set(listed) == pages - {"404.html"}
+    assert [page for page, words in listed.items() if page.startswith("guides") and not words] == []
