@@ -268,6 +268,15 @@ def test_commands_and_options_that_pages_name_exist():
     assert lost == []
 
 
+def test_pages_say_where_their_files_are():
+    """Files that neither `finegold demo` nor the page makes are in examples/data."""
+    names = {path.name for path in (ROOT / "examples" / "data").iterdir()}
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        text = page.read_text("utf-8")
+        words = re.findall(r"[\w.]+", "".join(code for _, _, code, _ in blocks_of(page)))
+        assert names.isdisjoint(words) or "examples/data" in text, page.name
+
+
 def test_long_tables_are_evidence_or_reference():
     for page in [*(ROOT / "docs" / "guides").glob("*.md"), ROOT / "README.md"]:
         tables = re.findall(r"(?:^\|.*\n)+", page.read_text("utf-8"), re.MULTILINE)
