@@ -232,18 +232,15 @@ def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
     assert to_list(both.task_names) == sorted([*tasks, 8])
 
 
-def test_file_names_that_are_not_utf_8_are_refused_or_written(tmp_path):
+def test_tables_whose_names_are_not_utf_8_are_refused_and_models_are_written(tmp_path):
     votes = write(tmp_path / "v.jsonl", [{"task": 1, "annotator": 1, "label": "x"}])
     odd = str(tmp_path / "odd\udcff")
-    assert "choose another name" in refusal_of(
-        "aggregate", votes, "--method", "mv", "-o", f"{odd}.parquet"
-    )
-    assert (
-        run(
-            "aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.finegold"
-        ).exit_code
-        == 0
-    )
+    for suffix in ("parquet", "csv"):
+        done = refusal_of("aggregate", votes, "--method", "mv", "-o", f"{odd}.{suffix}")
+        assert "choose another name" in done
+    labels = tmp_path / "labels.csv"
+    done = run("aggregate", votes, "--method", "mv", "-o", labels, "--save", f"{odd}.finegold")
+    assert done.exit_code == 0
     assert finegold.load(f"{odd}.finegold").method == "mv"
 
 

@@ -18,7 +18,7 @@ from tests.support.data_sets import SHARED
 
 ROOT = Path(__file__).resolve().parents[2]
 
-ACCURACY = {"mv": 0.8683, "anchored": 0.9367, "ds": 0.9400, "ptbcc": 0.9433}
+ACCURACY = {"mv": 0.8683, "anchored": 0.9333, "ds": 0.9400, "ptbcc": 0.9433}
 
 
 def test_the_sample_is_what_the_script_makes_from_the_public_files() -> None:

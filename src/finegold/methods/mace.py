@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from finegold.engines.base import Block
 from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
@@ -90,15 +90,15 @@ class MACE(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         votes, K = ballots(block), block.n_classes
-        knows, guess = parameters.knows[votes.j], parameters.guess[votes.j, votes.y]
+        log_knows, log_guess = parameters.log_knows[votes.j], parameters.log_guess[votes.j, votes.y]
         # log of the product, up to the terms of the classes that got votes
-        score = votes.by_class(np.log1p(knows / guess))
-        score += (votes.by_task(np.log(guess)) - np.log(K))[:, None]
+        score = votes.by_class(np.logaddexp(0, log_knows - log_guess))
+        score += (votes.by_task(log_guess) - np.log(K))[:, None]
         log_norm = logsumexp(score, axis=1)
         is_known = block.gold >= 0
         change = set_posterior(block, np.exp(score - log_norm[:, None]))
         log_norm[is_known] = score[is_known, block.gold[is_known]]
-        r = block.posterior[votes.i, votes.y] * knows / (knows + guess)
+        r = block.posterior[votes.i, votes.y] * expit(log_knows - log_guess)
         return _sums(block, votes, r, change, float(log_norm.sum()))
 
     def expect(self, statistics: Statistics, before: Parameters | None) -> Parameters:
@@ -110,8 +110,8 @@ class MACE(Method):
         divergence = np.vdot(counts, theta.log) + np.vdot(guesses, xi.log)
         divergence += dirichlets(of_theta).log_beta - theta.log_beta
         divergence += dirichlets(of_xi).log_beta - xi.log_beta
-        knows, guess = np.exp(theta.log[:, 1]), np.exp(theta.log[:, :1] + xi.log)
-        return Parameters(tau, theta.counts, xi.counts, knows, guess, float(divergence))
+        log_knows, log_guess = theta.log[:, 1], theta.log[:, :1] + xi.log
+        return Parameters(tau, theta.counts, xi.counts, log_knows, log_guess, float(divergence))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi and r it computed."""
@@ -151,9 +151,9 @@ class Parameters(NamedTuple):
     # [W, K] counts of guesses
     xi: Floats
     # [W]
-    knows: Floats
+    log_knows: Floats
     # [W, K]
-    guess: Floats
+    log_guess: Floats
     # of theta and xi from their priors
     divergence: float
 
