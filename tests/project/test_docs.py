@@ -281,7 +281,7 @@ def test_long_tables_are_evidence_or_reference():
     for page in [*(ROOT / "docs" / "guides").glob("*.md"), ROOT / "README.md"]:
         tables = re.findall(r"(?:^\|.*\n)+", page.read_text("utf-8"), re.MULTILINE)
         rows = [table.count("\n") - 2 for table in tables]
-        assert max(rows, default=0) <= 15 or page.name == "predictions.md", page.name
+        assert max(rows, default=0) <= 15, page.name
 
 
 def test_the_readme_is_short():

@@ -37,7 +37,7 @@ whose classes in another order agree with the votes twice as often, which the us
 Where a model and the labels of the votes differ, votes cannot say who is right; where they agree,
 both may err. If they agree on a share a of the tasks, where the labels have the mean q g, the model
 is taken to be right on .7 a g of the tasks at least, and may be right on all.
-docs/guides/predictions.md has figures of all this on real crowds.
+docs/evidence/predictions.md has figures of all this on real crowds.
 """
 
 from __future__ import annotations
