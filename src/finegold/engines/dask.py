@@ -109,23 +109,12 @@ class DaskEngine(Engine):
         n_tasks, n_classes = annotations.n_tasks, annotations.n_classes
         # workers make the posteriors
         blocks = split(annotations, np.empty((n_tasks, 0)), self.fewest_votes)
-        workers = self._workers()
+        n_threads = sum(self._workers().values())
         self._check_versions()
-        # each group goes to a thread; neighbours are together
-        threads = [address for address, n in sorted(workers.items()) for _ in range(n)]
-        groups = _lists([block.alone() for block in blocks], _group_size(len(blocks), len(threads)))
+        groups = _lists([block.alone() for block in blocks], _group_size(len(blocks), n_threads))
         self.n_blocks, self.states = len(blocks), []
-        self.votes = [
-            self.client.submit(
-                _load,
-                group,
-                n_classes,
-                workers=[threads[number * len(threads) // len(groups)]],
-                allow_other_workers=True,
-                pure=False,
-            )
-            for number, group in enumerate(groups)
-        ]
+        # bound to no worker: a group that is bound to one that died is never loaded again
+        self.votes = [self.client.submit(_load, group, n_classes, pure=False) for group in groups]
 
     def load(self, read: Callable[..., Block], parts: Sequence[tuple[Any, ...]]) -> None:
         """Let workers make a block of each part: read(index, *part). The votes are not sent."""
