@@ -8,6 +8,7 @@
 # Run it with `python examples/llm_judges.py`, or cell by cell in an editor that knows `# %%`.
 
 # %%
+import warnings
 from itertools import product
 from typing import Any
 
@@ -79,6 +80,8 @@ print(f"{calls['label'].null_count()} of {calls.height} calls failed")
 
 # %%
 reading = {"task": "prompt", "annotator": "judge", "label": "label"}
+# calls that failed and repeats are meant to be left out
+warnings.filterwarnings("ignore", "left out")
 votes = finegold.read(calls, repeated="majority", **reading)
 every_call = finegold.agreement(calls, repeated="all", **reading)
 print(votes)

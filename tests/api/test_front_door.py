@@ -107,7 +107,16 @@ def test_reading_options_are_those_of_every_command_that_reads():
         (
             ReadOptions,
             set(),
-            {*COMMANDS, "agreement", "audit", "certify", "coverage", "convert", "sample"},
+            {
+                *COMMANDS,
+                "agreement",
+                "audit",
+                "certify",
+                "coverage",
+                "convert",
+                "numbers",
+                "sample",
+            },
         ),
         (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit", "certify", "sample"}),
     ):

@@ -22,7 +22,6 @@ NAMES = [
     "unit,rater,rating",
     "_unit_id,_worker_id,choice",
     "HITId,WorkerId,class",
-    "task_id,judge,verdict",
     "Item ID,Performer,LABEL",
     " task , worker , label ",
 ]

@@ -44,7 +44,7 @@ def variant(row):
     return name, settings, OVER_PROCESSORS.get(row["method"], float(row["tolerance"] or tolerance))
 
 
-@pytest.mark.parametrize("row", rows())
+@pytest.mark.parametrize("row", list(rows()))
 def test_accuracy(row, data_set):
     name, settings, tolerance = variant(row)
     data, made = data_set(row["dataset"]), make_method(name, **settings)

@@ -18,18 +18,19 @@ def test_a_sweep_is_that_of_the_equations(with_gold):
     engine.scatter(annotations)
     p = method.begin(engine.sum(method.start, 0))
     sums = engine.sum(method.sweep, p)
+    knows, guess = np.exp(p.log_knows), np.exp(p.log_guess)
     phi = np.full((len(known), 3), 1 / 3)
     for i, j, y in zip(task, annotator, label, strict=True):
-        phi[i] *= p.knows[j] * (np.arange(3) == y) + p.guess[j, y]
+        phi[i] *= knows[j] * (np.arange(3) == y) + guess[j, y]
     size = phi.sum(axis=1)
     size[known >= 0] = phi[known >= 0, known[known >= 0]]
     phi /= phi.sum(axis=1, keepdims=True)
     phi[known >= 0] = np.eye(3)[known[known >= 0]]
     assert np.allclose(engine.gather(), phi)
     assert np.isclose(sums.log_norm, np.log(size).sum())
-    guesses = np.zeros_like(p.guess)
+    guesses = np.zeros_like(guess)
     for i, j, y in zip(task, annotator, label, strict=True):
-        guesses[j, y] += 1 - phi[i, y] * p.knows[j] / (p.knows[j] + p.guess[j, y])
+        guesses[j, y] += 1 - phi[i, y] * knows[j] / (knows[j] + guess[j, y])
     assert np.allclose(sums.guesses, guesses)
     assert np.allclose(sums.right + guesses.sum(axis=1), np.bincount(annotator))
 

@@ -162,7 +162,9 @@ def _parameter(flag: str) -> str:
 def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorator:
     """Return the option of Click. It has no default: what is not given is left to the dataclass."""
     flags, help = (about.flag or about.flag_of(name)).split(), about.help
-    more: dict[str, Any] = {"group": about.group, "is_declared": is_listed, "default": None}
+    more: dict[str, Any] = {"group": about.group, "is_declared": is_listed}
+    # an option with a default, even None, is never missing
+    more |= {"required": True} if about.required else {"default": None}
     if usual not in (None, "", ()) and not isinstance(usual, bool) and "by default" not in help:
         help += f"  [default: {usual}]"
     if about.kind == "flag":
@@ -184,7 +186,7 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
         more["multiple"] = about.kind in ("list", "pairs", "paths")
         if about.choices:
             more["shell_complete"] = completing(about.choices)
-    return opt(*flags, name, help=help, required=about.required, **more)
+    return opt(*flags, name, help=help, **more)
 
 
 def _value(name: str, about: Option, given: Any) -> Any:

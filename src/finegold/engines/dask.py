@@ -212,7 +212,7 @@ class DaskEngine(Engine):
     def _check_versions(self) -> None:
         """Refuse workers without this version of Finegold."""
         own = version("finegold")
-        for address, other in self.client.run(version, "finegold", on_error="return").items():
+        for address, other in self.client.run(_version_there, on_error="return").items():
             if other != own:
                 raise InputError(
                     f"the Dask worker {address} has Finegold {other}, but this is {own}; install"
@@ -231,6 +231,10 @@ class _Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
 def _bytes_of(block: Block) -> int:
     """Dask leaves a task where its largest inputs are."""
     return sum(array.nbytes for array in (*block.votes, block.gold, block.posterior))
+
+
+def _version_there() -> str:
+    return version("finegold")
 
 
 def _load(blocks: list[Block], n_classes: int) -> list[Block]:
