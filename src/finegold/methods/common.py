@@ -52,17 +52,10 @@ class Ballots(NamedTuple):
 
     def cast(self) -> csr_array:
         """[T, W] Return the number of votes of each annotator on each task, as a sparse matrix."""
-        return self._matrix(self.j, self.n_annotators)
-
-    def confusing(self) -> csr_array:
-        """[T, W K] Return the number of votes on each task of annotator j for class l, in column j K + l."""
-        return self._matrix(self.j * self.n_classes + self.y, self.n_annotators * self.n_classes)
-
-    def _matrix(self, column: Integers, width: int) -> csr_array:
         from scipy.sparse import csr_array
 
-        shape = (len(self.first) - 1, width)
-        return csr_array((np.ones(len(column)), column, self.first), shape=shape)
+        shape = (len(self.first) - 1, self.n_annotators)
+        return csr_array((np.ones(len(self.j)), self.j, self.first), shape=shape)
 
 
 def ballots(block: Block) -> Ballots:

@@ -136,15 +136,6 @@ def check_rows(name: str, probabilities: NDArray[Any]) -> None:
     )
 
 
-def check_steps(steps: NDArray[Any]) -> None:
-    """Check the steps: one row per sweep with restart, iteration, change and bound, which may be
-    NaN.
-    """
-    check({"steps": steps}, {"steps": Field("N4", "f", may_be_nan=True)}, {})
-    _require(len(steps) > 0, "steps", "is empty")
-    check({"steps": steps[:, :2]}, {"steps": Field("N2", "f", 0, 2.0**53)}, {})
-
-
 def check_votes(
     task_ptr: Any,
     cell_ptr: Any,
