@@ -146,10 +146,10 @@ def test_names_from_the_data_are_text_and_nothing_else(evil_page):
     assert len(evil_page.all("script")) == 1
     assert evil_page.all("img") == []
     assert EVIL not in evil_page.source
-    rows = tasks(Subject(finegold.aggregate(evil_votes(), "ptbcc"))).rows
+    rows = tasks(Subject(finegold.aggregate(evil_votes(), "ptbcc")))["rows"]
     shown = [f"annotator 0{EVIL}", f"class 0{EVIL}", f"{EVIL} · Finegold report"]
     assert rows
-    assert all(name in evil_page.text for name in [*shown, *(row.task for row in rows)])
+    assert all(name in evil_page.text for name in [*shown, *(row["task"] for row in rows)])
 
 
 def test_figures_are_saved_as_files_that_need_no_styles_of_a_page(sample, tmp_path):
@@ -204,7 +204,7 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     )
     found = report_of(result, tmp_path / "report.html")
     assert len(found.source.encode()) < 5_000_000
-    doubtful = int(doubts(result).any.sum())
+    doubtful = int(np.any([*doubts(result).values()], axis=0).sum())
     for words in (
         f"200 of {doubtful:,} shown, ordered by confidence, the least confident first; the rest is in the",
         "300 of 700 shown, ordered by expected accuracy: the 150 best and the 150 worst",

@@ -8,10 +8,11 @@ from finegold.errors import FinegoldWarning
 from finegold.io.truth import match_truth
 from finegold.report.sections.annotators import annotators
 from finegold.report.sections.classes import classes
-from finegold.report.sections.common import percent
+from finegold.report.sections.common import Subject, percent
 from finegold.report.sections.quality import quality
-from finegold.report.sections.subject import Subject
-from finegold.report.sections.tasks import doubts, task_rows, tasks
+from finegold.report.sections.reading import reading
+from finegold.report.sections.tasks import doubts, tasks
+from tests.support.cli_helpers import write
 from tests.support.report_helpers import SAMPLE, votes_of
 
 
@@ -26,105 +27,79 @@ def subject(result, truth=None):
 
 def test_labels_are_compared_with_truths_beside_the_majority_vote(sample):
     found = quality(subject(sample, SAMPLE / "truth.csv"))
-    assert sum(bin.n for bin in found.histogram) == found.n_tasks == 300
-    assert (found.comparison.n, found.comparison.accuracy) == (300, pytest.approx(283 / 300))
-    assert found.comparison.majority == pytest.approx(260.5 / 300)
+    compared = found["comparison"]
+    assert sum(one["n"] for one in found["histogram"]) == found["n_tasks"] == 300
+    assert (compared["n"], compared["accuracy"]) == (300, pytest.approx(283 / 300))
+    assert compared["majority"] == pytest.approx(260.5 / 300)
 
 
 def test_gold_truths_are_neither_judged_nor_in_doubt():
     votes = votes_of(a="xy", b="xy", c="xxy")
     result = finegold.aggregate(votes, "mv", gold={"a": "x"})
-    with pytest.warns(
-        FinegoldWarning,
-        match="1 truth belongs to a task without votes and cannot be used: elsewhere",
-    ):
+    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes"):
         about = subject(result, {"a": "y", "c": "x", "elsewhere": "x"})
     found = quality(about)
     assert {
         "1 of the truths belong to tasks without votes and are not counted.",
         "1 of the truths were given to the method as gold and are not counted.",
-    } <= set(found.sentences)
-    assert (found.n_gold, found.comparison.n, sum(found.voted)) == (1, 1, 2)
-    assert [row.task for row in tasks(about).rows] == ["b"]
+    } <= set(found["sentences"])
+    assert (found["n_gold"], found["comparison"]["n"], sum(found["voted"])) == (1, 1, 2)
+    assert [row["task"] for row in tasks(about)["rows"]] == ["b"]
 
 
 def test_doubts_are_counted_as_by_hand():
-    result = finegold.aggregate(
-        votes_of(tie="xy", sure="xxx", close="xxxyyyz", clear="xxxxy"), "mv"
-    )
-    found = doubts(result)
-    names = list(result.task_names)
-    assert [names[i] for i in np.flatnonzero(found.tied)] == ["close", "tie"]
-    assert [names[i] for i in np.flatnonzero(found.contested)] == ["close", "tie"]
-    assert not found.flipped.any()
+    votes = votes_of(tie="xy", sure="xxx", close="xxxyyyz", clear="xxxxy")
+    found = doubts(finegold.aggregate(votes, "mv"))
+    names = {kind: [votes.task_names[i] for i in np.flatnonzero(found[kind])] for kind in found}
+    assert names == {"contested": ["close", "tie"], "tied": ["close", "tie"], "flipped": []}
 
 
 def test_a_flip_names_the_majority_and_every_vote_with_its_weight_as_why_does(sample):
-    found = doubts(sample)
-    code = int(np.flatnonzero(found.flipped)[0])
-    [row] = task_rows(sample, [code], found)
-    assert "flipped" in row.reasons
-    most = max(row.tally, key=lambda one: one.votes)
-    assert row.rival == most.label != row.label
-    assert sum(one.votes for one in row.tally) == row.n_votes == len(row.votes)
-    for vote in row.votes:
-        assert (vote.weight > 0) == (vote.label == row.label) or vote.label not in (
-            row.label,
-            row.rival,
-        )
-    assert [vote.weight for vote in row.votes] == sorted(
-        (vote.weight for vote in row.votes), reverse=True
-    )
-    why = sample.why(sample.task_names[row.code]).to_dicts()[1:]
-    assert sorted(vote.weight for vote in row.votes) == pytest.approx(
-        sorted(each["weight"] for each in why), abs=1e-3
-    )
+    row = next(row for row in tasks(subject(sample))["rows"] if "flipped" in row["reasons"])
+    label, n_votes, _ = max(row["tally"], key=lambda one: one[1])
+    assert row["rival"] == label != row["label"]
+    assert sum(n for _, n, _ in row["tally"]) == row["n_votes"] == len(row["votes"]) >= n_votes
+    weights = [weight for *_, weight in row["votes"]]
+    assert weights == sorted(weights, reverse=True)
+    code = list(map(str, sample.task_names)).index(row["task"])
+    why = sample.why(sample.task_names[code]).to_dicts()[1:]
+    assert sorted(weights) == pytest.approx(sorted(each["weight"] for each in why), abs=1e-3)
 
 
 def test_many_votes_on_a_task_are_counted_where_they_are_not_listed():
     result = finegold.aggregate(votes_of(a="x" * 20 + "y" * 20, b="xxx"), "mv")
-    [row] = tasks(subject(result)).rows
-    assert (len(row.votes), row.votes_left_out) == (30, 10)
+    [row] = tasks(subject(result))["rows"]
+    assert (len(row["votes"]), row["votes_left_out"]) == (30, 10)
 
 
 def test_annotators_are_ranked_and_measured_by_known_truths():
     result = finegold.aggregate(votes_of(a="xxxy", b="yyyx", c="xxyy", d="yyyx"))
-    rows = annotators(subject(result, {"a": "x", "b": "y"})).rows
-    assert [row.rank for row in rows] == [1, 2, 3, 4]
-    assert rows[0].accuracy >= rows[1].accuracy >= rows[-1].accuracy
-    worst = next(row for row in rows if row.annotator == "3")
-    assert (worst.measured, worst.n_measured) == (0.0, 2)
+    rows = annotators(subject(result, {"a": "x", "b": "y"}))["rows"]
+    assert [row["rank"] for row in rows] == [1, 2, 3, 4]
+    assert rows[0]["accuracy"] >= rows[1]["accuracy"] >= rows[-1]["accuracy"]
+    worst = next(row for row in rows if row["annotator"] == "3")
+    assert (worst["measured"], worst["n_measured"]) == (0.0, 2)
 
 
-def test_classes_show_what_is_taken_for_what():
-    result = finegold.aggregate(votes_of(a="xxxx", b="xxxy", c="yyyy"), "mv")
-    found = classes(subject(result))
-    assert [(row.label, row.n_labels) for row in found.rows] == [("x", 2), ("y", 1)]
-    assert found.matrix[0][0] == pytest.approx((4 + 3 * 0.75) / (4 + 0.75 * 4), abs=1e-4)
-    assert found.mistakes == []  # 12 votes are too few to say so
-    assert [row.taken_for for row in found.rows] == [None, None]
-
-
-def test_classes_are_called_confused_only_with_enough_votes():
+def test_classes_show_what_is_taken_for_what_only_with_enough_votes():
+    few = classes(subject(finegold.aggregate(votes_of(a="xxxx", b="xxxy", c="yyyy"), "mv")))
+    assert [(row["label"], row["n_labels"]) for row in few["rows"]] == [("x", 2), ("y", 1)]
+    assert few["matrix"][0][0] == pytest.approx((4 + 3 * 0.75) / (4 + 0.75 * 4), abs=1e-4)
+    # 12 votes are too few
+    assert (few["mistakes"], [row["taken_for"] for row in few["rows"]]) == ([], [None, None])
     often = {f"t{i}": "xxxxy" for i in range(19)}
     seldom = {f"u{i}": "zzzzx" for i in range(3)}
     found = classes(subject(finegold.aggregate(votes_of(**often, **seldom), "mv")))
-    assert {one.truth for one in found.mistakes} == {"x"}
-    assert [(row.label, row.taken_for) for row in found.rows if row.n_labels] == [
-        ("x", "y"),
-        ("z", None),
-    ]
+    assert {one["truth"] for one in found["mistakes"]} == {"x"}
+    taken = {row["label"]: row["taken_for"] and row["taken_for"][0] for row in found["rows"]}
+    assert taken == {"x": "y", "y": None, "z": None}
 
 
 def simulated(n_annotators, n_tasks, accuracy, more):
-    """The annotators of a result with votes of the first n, and of others that `more` makes of these."""
+    """The annotators of a result with votes of the first n, and others that `more` makes of these."""
     rng = np.random.default_rng(0)
-    truth = rng.integers(3, size=n_tasks)
-    own = np.where(
-        rng.random((n_annotators, n_tasks)) < accuracy,
-        truth,
-        rng.integers(3, size=(n_annotators, n_tasks)),
-    )
+    truth, size = rng.integers(3, size=n_tasks), (n_annotators, n_tasks)
+    own = np.where(rng.random(size) < accuracy, truth, rng.integers(3, size=size))
     votes = np.vstack([own, *more(own)])
     task, annotator = np.meshgrid(np.arange(n_tasks), np.arange(len(votes)))
     annotations = finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel())
@@ -133,11 +108,11 @@ def simulated(n_annotators, n_tasks, accuracy, more):
 
 def test_annotators_who_copy_stand_in_one_group_and_who_votes_for_one_class_only_is_suspected():
     found = simulated(9, 300, 0.6, lambda own: [own[0], own[0]])
-    assert [group.members for group in found.groups] == [["0", "9", "10"]]
-    assert {row.annotator for row in found.rows if row.group == 1} == {"0", "9", "10"}
-    assert found.effective < 11
-    rows = simulated(4, 100, 0.85, lambda own: [np.zeros(100, int)]).rows
-    suspected = {row.annotator: row.suspicion for row in rows if row.suspicion}
+    assert [members for _, members, _, _ in found["groups"]] == [["0", "9", "10"]]
+    assert {row["annotator"] for row in found["rows"] if row["group"]} == {"0", "9", "10"}
+    assert found["effective"] < 11
+    rows = simulated(4, 100, 0.85, lambda own: [np.zeros(100, int)])["rows"]
+    suspected = {row["annotator"]: row["suspicion"] for row in rows if row["suspicion"]}
     assert suspected == {"4": "nearly always votes for one class"}
 
 
@@ -145,9 +120,7 @@ def test_a_key_finds_tasks_and_classes_as_they_are_written():
     result = finegold.aggregate(
         finegold.Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], [0, 1, 1])
     )
-    with pytest.warns(
-        FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: 3"
-    ):
+    with pytest.warns(FinegoldWarning, match="1 truth belongs .* and cannot be used: 3"):
         key = match_truth(result, {"1": "0", "2": "7", "3": "0"})
     assert (key.codes.tolist(), key.class_names, key.unmatched) == ([0, 2], [0, 1, "7"], ["3"])
     assert (key.n_known, key.n_unmatched, key.n_new_classes, key.n_unvoted) == (2, 1, 1, 1)
@@ -156,9 +129,40 @@ def test_a_key_finds_tasks_and_classes_as_they_are_written():
 def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
     texts = [f"{'What is the capital of this country? ' * 50}{i}" for i in range(2)]
     result = finegold.aggregate(votes_of(**{texts[0]: "xy", texts[1]: "yx"}), "mv")
-    rows = tasks(subject(result, {texts[0]: "x", texts[1]: "y"})).rows
-    assert all(len(row.task) == 200 and row.task.endswith("…") for row in rows)
-    assert sorted(row.right for row in rows) == [False, True]
+    rows = tasks(subject(result, {texts[0]: "x", texts[1]: "y"}))["rows"]
+    assert all(len(row["task"]) == 200 and row["task"].endswith("…") for row in rows)
+    assert sorted(row["right"] for row in rows) == [False, True]
+
+
+DIRTY = "task,worker,label\n" + "".join(
+    f"t{i},{worker},{label}\n"
+    for i in range(6)
+    for worker, label in (("ann", "cat"), ("bob", "Cat"), ("eve", "NA" if i < 2 else "dog"))
+)
+
+
+def test_votes_of_classes_spellings_and_reasons_why_cells_were_left_out(tmp_path):
+    with pytest.warns(FinegoldWarning):
+        votes = finegold.read(write(tmp_path / "v.csv", f"{DIRTY}t0,ann,dog\nt7,ann,\n"))
+    found = reading(Subject(finegold.aggregate(votes, "mv")))
+    assert found["classes"] == [("Cat", 6), ("cat", 6), ("dog", 4)]
+    assert dict(found["left_out"]) == {
+        "votes without a label": 1,
+        "“NA”, which means no vote": 2,
+        "repeated votes of an annotator on a task": 1,
+        "pairs of task and annotator whose repeated votes disagree": 1,
+        "tasks without any vote": 1,
+    }
+    assert found["alarms"] == ["3 classes look like 2: Cat (6) = cat (6)."]
+    assert found["spellings"] == [([("Cat", 6), ("cat", 6)], False)]
+    merged = finegold.aggregate(write(tmp_path / "v.csv", DIRTY), "mv", normalise=True)
+    found = reading(Subject(merged))
+    assert ([is_merged for _, is_merged in found["spellings"]], found["alarms"]) == ([True], [])
+    # spaces that would not be seen are quoted
+    with pytest.warns(FinegoldWarning):
+        blank = finegold.read(write(tmp_path / "v.csv", DIRTY.replace("Cat", " cat")))
+    found = reading(Subject(finegold.aggregate(blank, "mv")))
+    assert [name for name, _ in found["classes"]] == ['" cat"', "cat", "dog"]
 
 
 @pytest.mark.parametrize(

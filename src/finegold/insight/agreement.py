@@ -44,14 +44,16 @@ from finegold.votes.frames import make_frame
 
 Level = Literal["nominal", "ordinal", "interval"]
 
+# their names, and what they are for
 COEFFICIENTS = {
-    "alpha": "Krippendorff's alpha",
-    "fleiss": "Fleiss' kappa",
-    "cohen": "Cohen's kappa, mean over pairs",
-    "ac1": "Gwet's AC1",
-    "ac2": "Gwet's AC2",
-    "icc": "ICC(2,1)",
-    "observed": "observed agreement",
+    "alpha": ("Krippendorff's alpha", "recommended: any number of annotators, missing votes"),
+    "fleiss": ("Fleiss' kappa", "for many annotators"),
+    "cohen": ("Cohen's kappa", "mean over pairs of annotators"),
+    "ac1": ("Gwet's AC1", "robust against very unequal class frequencies"),
+    "ac2": ("Gwet's AC2", "the same for a scale"),
+    "icc": ("ICC(2,1)", "the share of the variance that is due to tasks"),
+    "observed": ("Observed agreement", "of pairs of votes, including agreement by chance"),
+    "self_agreement": ("Agreement with oneself", "of annotators who voted on a task twice or more"),
 }
 # on either side of the mean, 95 % of a normal distribution
 CONFIDENCE_STANDARD_ERRORS = 1.959964
@@ -193,7 +195,7 @@ class Agreement:
             low, high = self.interval(name) if name in self.errors else (math.nan, math.nan)
             interval = f"{low:.3f} to {high:.3f}" if math.isfinite(low) else ""
             rows.append(
-                {"_": COEFFICIENTS[name], "__": getattr(self, name), "95 % interval": interval}
+                {"_": COEFFICIENTS[name][0], "__": getattr(self, name), "95 % interval": interval}
             )
         return rows_html(title, rows, self.notes)
 

@@ -26,6 +26,12 @@ from finegold.insight.votes import Floats, Integers, single_labels, votes_of
 from finegold.results.data import ResultData, suggested_accuracies
 from finegold.votes.frames import make_frame
 
+# What the kinds of annotators do whose votes tell nothing.
+KINDS = {
+    "one class": "nearly always votes for one class",
+    "random": "votes independently of the truth",
+    "inverted": "is wrong more often than by chance",
+}
 # pseudo-votes of each distribution, in the proportions of everybody's votes
 PRIOR_VOTES = 2.0
 # odds of twenty to one

@@ -6,6 +6,7 @@ together, for the report and for the studio.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,19 +46,17 @@ def write_report(
     require_libraries()
     from finegold.io.truth import match_sets, match_truth
     from finegold.report.html import render_figures, render_page
-    from finegold.report.sections.subject import Subject, measurement_of
+    from finegold.report.sections.common import Subject, measurement_of
     from finegold.results.data import votes_of
 
+    measured = None if certificate is None else measurement_of(certificate)
+    subject = Subject(result, measurement=measured, judges=judges, command=command)
     has_sets = result.label_sets is not None
+    if truth is not None and has_sets:
+        subject = replace(subject, true_sets=match_sets(votes_of(result), truth))
+    elif truth is not None:
+        subject = replace(subject, key=match_truth(result, truth))
     kind = "Sets of labels" if has_sets else "Labels"
-    subject = Subject(
-        result,
-        key=None if has_sets or truth is None else match_truth(result, truth),
-        true_sets=match_sets(votes_of(result), truth) if has_sets and truth is not None else None,
-        measurement=None if certificate is None else measurement_of(certificate),
-        judges=judges,
-        command=command,
-    )
     page = render_page(subject, title or f"{kind} by {result.method}")
     write_bytes(path, page.encode("utf-8"))
     if svg is not None:

@@ -19,6 +19,7 @@ import jinja2
 from markupsafe import Markup
 
 import finegold
+from finegold.insight.agreement import COEFFICIENTS
 from finegold.report.scales import Scale, round_up, short
 from finegold.report.sections import SECTIONS, Subject, sections_of
 from finegold.report.sections.common import clip, percent
@@ -28,52 +29,31 @@ from finegold.report.sections.tasks import REASONS
 MAX_ODDS = 1000
 # with more classes, a heat map takes the full width
 MANY_CLASSES = 25
-# measures of agreement: their name, and what they are for
-COEFFICIENTS = {
-    "alpha": ("Krippendorff’s alpha", "recommended: any number of annotators, missing votes"),
-    "fleiss": ("Fleiss’ kappa", "for many annotators"),
-    "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
-    "ac1": ("Gwet’s AC1", "robust against very unequal class frequencies"),
-    "ac2": ("Gwet’s AC2", "the same for a scale"),
-    "icc": ("Intraclass correlation", "ICC(2,1): the share of the variance that is due to tasks"),
-    "observed": (
-        "Observed agreement",
-        "share of pairs of votes that agree, including agreement by chance",
-    ),
-    "self_agreement": (
-        "Agreement with oneself",
-        "of annotators who voted on a task more than once",
-    ),
-}
 FIGURE = re.compile(r'<svg class="plot[^"]*" data-figure="([^"]+)".*?</svg>', re.DOTALL)
 VARIABLE = re.compile(r"(--[\w-]+):\s*light-dark\(([^,]+),[^)]*\)")
 
 
 def render_section(name: str, subject: Subject) -> str:
     """Return one of SECTIONS as HTML: one <section> element with the id `name`."""
-    section = SECTIONS[name]
-    template = _environment().get_template(section.template)
-    return template.render(view=section.make(subject), name=name)
+    template = _environment().get_template(f"{name}.html")
+    return template.render(view=SECTIONS[name].make(subject), name=name)
 
 
 def render_page(subject: Subject, title: str) -> str:
     """Return all sections that apply to the subject as one page."""
-    names, script, now = sections_of(subject), _read("report.js"), datetime.now(UTC)
+    names, script = sections_of(subject), _read("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=title,
-            result=subject.result,
-            sections={name: Markup(render_section(name, subject)) for name in names},
-            titles={name: SECTIONS[name].title for name in names},
-            css=Markup(stylesheet() + _read("report.css")),
-            script=Markup(script),
-            digest=digest,
-            version=finegold.__version__,
-            made=written_date(now),
-        )
+    template = _environment().get_template("report.html")
+    return template.render(
+        title=title,
+        result=subject.result,
+        sections={name: Markup(render_section(name, subject)) for name in names},
+        titles={name: SECTIONS[name].title for name in names},
+        css=Markup(stylesheet() + _read("report.css")),
+        script=Markup(script),
+        digest=digest,
+        version=finegold.__version__,
+        made=written_date(datetime.now(UTC)),
     )
 
 
@@ -95,9 +75,8 @@ def stylesheet() -> str:
 
 
 def written_date(moment: datetime) -> str:
-    """Return text such as "7 March 2026, 09:05 UTC". Windows has no directive for a day without a
-    leading zero.
-    """
+    """Return text such as "7 March 2026, 09:05 UTC"."""
+    # Windows has no directive for a day without a leading zero.
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
@@ -110,22 +89,15 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {
-        "Scale": Scale,
-        "round_up": round_up,
-        "MANY": MANY_CLASSES,
-        "REASONS": REASONS,
-        "COEFFICIENTS": COEFFICIENTS,
-    }
+    made.globals |= {"Scale": Scale, "round_up": round_up, "MANY": MANY_CLASSES}
+    made.globals |= {"REASONS": REASONS, "COEFFICIENTS": COEFFICIENTS}
     made.filters |= {
         "clip": clip,
         "percent": percent,
         "short": short,
         "number": lambda value: f"{value:,.0f}",
         "count": lambda n, one, many=None: f"{n:,} {one if n == 1 else many or one + 's'}",
-        "few": lambda value: (
-            f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"
-        ),
+        "few": lambda x: f"{x:,.0f}" if x >= 10 or x == round(x) else f"{x:.1f}",
         "odds": _odds,
         # with its sign
         "points": lambda share: f"{100 * share:+.1f} %",

@@ -25,17 +25,9 @@ class Scale:
 
     def ticks(self, most: int = 5) -> list[float]:
         """Return at most about so many round values inside the scale."""
-        if self.log:
-            return self._powers(most)
-        rough = (self.high - self.low) / most
-        power = 10.0 ** math.floor(math.log10(rough))
-        step = next(power * n for n in (1, 2, 2.5, 5, 10) if power * n >= rough * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        last = math.floor(self.high / step + 1e-9)
-        return [round(n * step, 12) for n in range(first, last + 1)]
-
-    def _powers(self, most: int) -> list[float]:
-        """Return powers of ten, or 1, 2 and 5 times these where there are fewer than two."""
+        if not self.log:
+            return [round(value, 12) for value in _steps(self.low, self.high, most)]
+        # powers of ten, or 1, 2 and 5 times these where there are fewer than two
         first, last = math.floor(self.low), math.ceil(self.high)
         every = max(-(-(last - first) // most), 1)
         for factors in ((1,), (1, 2, 5)):
@@ -46,12 +38,19 @@ class Scale:
         return inside or [10.0**self.low]
 
 
+def _steps(low: float, high: float, most: int) -> list[float]:
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * n for n in (1, 2, 2.5, 5, 10) if power * n >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [n * step for n in range(first, last + 1)]
+
+
 def round_up(value: float, most: int = 4) -> float:
     """Return the smallest end of an axis from 0 whose ticks reach the value."""
     if value <= 0:
         return 1.0
-    ticks = Scale(0, value, 0, 1).ticks(most)
-    step = ticks[1] if len(ticks) > 1 else value
+    step = [*_steps(0, value, most), value][1]
     return step * math.ceil(value / step - 1e-9)
 
 

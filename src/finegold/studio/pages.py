@@ -17,7 +17,7 @@ from finegold.insight.next_votes import plan
 from finegold.judges import assess
 from finegold.report.html import render_section
 from finegold.report.sections import SECTIONS, Subject, sections_of
-from finegold.report.sections.subject import measurement_of
+from finegold.report.sections.common import measurement_of
 from finegold.studio import judging, measuring
 from finegold.studio.loaded import LoadedResult
 from finegold.studio.measuring import Measured
@@ -134,10 +134,8 @@ def _words(
     n = len(shown.result.label_codes)
     words = []
     if not shown.is_sets:
-        words.append(
-            f"Everybody agrees on {marks['unanimous']:,} of {n:,} tasks; on {marks['tied']:,} the"
-            " votes are tied."
-        )
+        tied = f"; on {marks['tied']:,} the votes are tied" if marks["tied"] else ""
+        words.append(f"Everybody agrees on {marks['unanimous']:,} of {n:,} tasks{tied}.")
     words.append(
         "How many labels are right, votes alone cannot tell: check"
         f" {min(FIRST_CHECKS, n):,} random tasks to know."

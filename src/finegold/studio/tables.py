@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from finegold.api.result import Result
-from finegold.insight.spam import spam
+from finegold.insight.spam import KINDS, spam
 from finegold.results.matrices import matrices
 from finegold.results.metrics import exact_interval
 from finegold.studio import judging, measuring
@@ -31,12 +31,6 @@ LINE_LENGTH = 140
 LEAST_CHECKED = 5
 # classes of a confusion matrix
 MAX_MATRIX = 12
-# What kinds of annotators whose votes tell nothing do.
-KINDS = {
-    "one class": "nearly always votes for one class",
-    "random": "votes independently of the truth",
-    "inverted": "is wrong more often than by chance",
-}
 Line = TypeVar("Line")
 Mark = Literal["tied", "contested", "flipped", "unanimous", "predicted"]
 

@@ -7,16 +7,16 @@ without scripts and without inline styles.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from finegold.report.sections.agreement import agreement
 from finegold.report.sections.annotators import annotators
 from finegold.report.sections.classes import classes, prototypes
+from finegold.report.sections.common import Subject, View
 from finegold.report.sections.quality import quality
 from finegold.report.sections.reading import reading
 from finegold.report.sections.record import record
 from finegold.report.sections.sets import options, pairs, set_annotators, set_tasks
-from finegold.report.sections.subject import Subject
 from finegold.report.sections.tasks import tasks
 
 __all__ = ["SECTIONS", "Section", "Subject", "sections_of"]
@@ -27,8 +27,7 @@ class Section(NamedTuple):
 
     # in the navigation
     title: str
-    make: Callable[[Subject], Any]
-    template: str
+    make: Callable[[Subject], View]
     applies: Callable[[Subject], bool]
 
 
@@ -40,10 +39,6 @@ def _is_crowd(subject: Subject) -> bool:
     return _is_single(subject) and subject.judges is None
 
 
-def _has_judges(subject: Subject) -> bool:
-    return subject.judges is not None
-
-
 def _has_prototypes(subject: Subject) -> bool:
     return _is_crowd(subject) and subject.result.learned.prototypes is not None
 
@@ -52,20 +47,21 @@ def _has_sets(subject: Subject) -> bool:
     return not _is_single(subject)
 
 
+# by the name of the template and of the section's element
 SECTIONS = {
-    "quality": Section("Labels", quality, "quality.html", _is_single),
-    "reading": Section("Votes", reading, "reading.html", _is_single),
-    "judges": Section("Judges", lambda subject: subject.judges, "judges.html", _has_judges),
-    "tasks": Section("Tasks", tasks, "tasks.html", _is_single),
-    "annotators": Section("Annotators", annotators, "annotators.html", _is_crowd),
-    "prototypes": Section("Prototypes", prototypes, "prototypes.html", _has_prototypes),
-    "classes": Section("Classes", classes, "classes.html", _is_single),
-    "agreement": Section("Agreement", agreement, "agreement.html", _is_crowd),
-    "options": Section("Options", options, "options.html", _has_sets),
-    "set-tasks": Section("Tasks", set_tasks, "set_tasks.html", _has_sets),
-    "set-annotators": Section("Annotators", set_annotators, "set_annotators.html", _has_sets),
-    "pairs": Section("Annotators by option", pairs, "pairs.html", _has_sets),
-    "record": Section("Method", record, "record.html", lambda subject: True),
+    "quality": Section("Labels", quality, _is_single),
+    "reading": Section("Votes", reading, _is_single),
+    "judges": Section("Judges", lambda subject: subject.judges or {}, lambda s: bool(s.judges)),
+    "tasks": Section("Tasks", tasks, _is_single),
+    "annotators": Section("Annotators", annotators, _is_crowd),
+    "prototypes": Section("Prototypes", prototypes, _has_prototypes),
+    "classes": Section("Classes", classes, _is_single),
+    "agreement": Section("Agreement", agreement, _is_crowd),
+    "options": Section("Options", options, _has_sets),
+    "set-tasks": Section("Tasks", set_tasks, _has_sets),
+    "set-annotators": Section("Annotators", set_annotators, _has_sets),
+    "pairs": Section("Annotators by option", pairs, _has_sets),
+    "record": Section("Method", record, lambda subject: True),
 }
 
 

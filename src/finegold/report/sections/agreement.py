@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 from finegold.insight.agreement import Agreement
 from finegold.insight.expected import Calibration
-from finegold.report.sections.common import percent
-from finegold.report.sections.subject import Subject
+from finegold.report.sections.common import Subject, View, percent
 from finegold.votes.frames import to_polars
 
 # Krippendorff's recommended limits for alpha
 MIN_RELIABLE_ALPHA, MIN_TENTATIVE_ALPHA = 0.8, 0.667
 
 
-@dataclass(frozen=True)
-class AgreementSection:
-    agreement: Agreement
-    agreement_words: str
-    # None without known truths
-    calibration: Calibration | None
-    calibration_words: str
-    # bins of confidence, with the accuracy of their labels and its interval
-    curve: list[dict[str, Any]]
-
-
-def agreement(subject: Subject) -> AgreementSection:
+def agreement(subject: Subject) -> View:
     agreed, tested = subject.trust.agreement, subject.trust.calibration
-    return AgreementSection(
-        agreement=agreed,
-        agreement_words=_in_words(agreed),
-        calibration=tested,
-        calibration_words="" if tested is None else _calibration_words(tested),
-        curve=[] if tested is None else to_polars(tested.curve()).to_dicts(),
-    )
+    return {
+        "agreement": agreed,
+        "agreement_words": _in_words(agreed),
+        "calibration_words": "" if tested is None else _calibration_words(tested),
+        # bins of confidence, with the accuracy of their labels and its interval
+        "curve": [] if tested is None else to_polars(tested.curve()).to_dicts(),
+    }
 
 
 def _in_words(agreed: Agreement) -> str:
@@ -57,9 +43,8 @@ def _in_words(agreed: Agreement) -> str:
 def _calibration_words(tested: Calibration) -> str:
     after = ", and no temperature would reduce it"
     if tested.ece_after < tested.ece:
-        after = (
-            f"; a temperature of {tested.temperature:.2f} would reduce it to {tested.ece_after:.3f}"
-        )
+        reduced = f"would reduce it to {tested.ece_after:.3f}"
+        after = f"; a temperature of {tested.temperature:.2f} {reduced}"
     return (
         f"Labels have a mean confidence of {percent(tested.confidence, 1)};"
         f" {percent(tested.accuracy, 1)} of them are right. The calibration error is"

@@ -1,19 +1,24 @@
-"""Helpers that several sections use: names as text, shares, how much of a list is shown."""
+"""What several sections use: the subject of a report, names as text, shares, how much is shown."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from finegold.votes.encoding import Names, to_list
+from finegold.errors import InputError
+from finegold.insight.overview import Trust, trust
+from finegold.results.data import ResultData
+from finegold.votes.encoding import MISSING, Names, to_list
+from finegold.votes.key import Key
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-# truth in rows, vote in columns
-Matrix = list[list[float]]
+# the values that a template shows, by name
+View = dict[str, Any]
 
 # a narrow no-break space: 95 %
 NARROW_SPACE = "\u202f"
@@ -27,8 +32,51 @@ ANNOTATORS_TABLE = "the table of annotators (finegold aggregate --annotators FIL
 LABELS_TABLE = "the table of labels (finegold aggregate -o FILE)"
 
 
-@dataclass(frozen=True)
-class Shown:
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A result, and what else is known of it."""
+
+    result: ResultData
+    # truths to compare the labels with
+    key: Key | None = None
+    # true sets, by task, where labels are sets
+    true_sets: Any = None
+    # what `measurement_of` returns
+    measurement: View | None = None
+    # of a log of LLM judges: `JudgeReport.view`
+    judges: View | None = None
+    command: str | None = None
+
+    @cached_property
+    def trust(self) -> Trust:
+        """Agreement, correlation and calibration, computed once for all sections."""
+        key = self.key
+        has_truths = key is not None and (key.without(self.result.gold) != MISSING).any()
+        return trust(self.result, key if has_truths else None)
+
+
+def measurement_of(certificate: Any) -> View:
+    """Return what a certificate measured: of a `Certificate`, its `to_dict`, or a .json file."""
+    if isinstance(certificate, str | Path):
+        try:
+            certificate = json.loads(Path(certificate).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            words = f"{certificate} is not a certificate as .json ({error})"
+            raise InputError(words) from None
+    values = certificate if isinstance(certificate, dict) else certificate.to_dict()
+    try:
+        measured = {
+            name: values["accuracy"][name] for name in ("estimate", "low", "high", "checked")
+        }
+        about = {"method": values["method"], "n_tasks": values["tasks"]}
+        return {**measured, **about, "date": str(values["date"])[:10]}
+    except (KeyError, TypeError):
+        raise InputError(
+            "this certificate has no accuracy: certify writes one from a sample drawn for accuracy"
+        ) from None
+
+
+class Shown(NamedTuple):
     """How much of a list is shown, in which order, and where the rest is."""
 
     shown: int
@@ -44,10 +92,8 @@ class Shown:
     def words(self) -> str:
         if not self.is_cut:
             return f"All {self.total:,}, ordered by {self.order}."
-        return (
-            f"{self.shown:,} of {self.total:,} shown, ordered by {self.order}; the rest is in"
-            f" {self.rest}."
-        )
+        some = f"{self.shown:,} of {self.total:,} shown, ordered by {self.order}"
+        return f"{some}; the rest is in {self.rest}."
 
 
 def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
@@ -62,7 +108,7 @@ def clip(text: str, length: int) -> str:
 
 
 def plain(values: ArrayLike) -> Any:
-    """Convert to rounded floats for JSON: a number, a list or a list of lists."""
+    """Convert to rounded floats: a number, a list or a list of lists."""
     return np.asarray(values, dtype=float).round(DIGITS).tolist()
 
 
@@ -71,9 +117,9 @@ def percent(share: float, digits: int = 0) -> str:
     text = f"{100 * share:.{digits}f}"
     least = 10.0**-digits
     if share < 1 and float(text) >= 100:
-        return f"over {100 - least:.{digits}f}{NARROW_SPACE}%"
-    if share > 0 and float(text) <= 0:
-        return f"under {least:.{digits}f}{NARROW_SPACE}%"
+        text = f"over {100 - least:.{digits}f}"
+    elif share > 0 and float(text) <= 0:
+        text = f"under {least:.{digits}f}"
     return f"{text}{NARROW_SPACE}%"
 
 

@@ -6,55 +6,28 @@ import math
 import platform
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
 
 import numpy as np
 
 from finegold.methods.lookup import method_class, method_names
-from finegold.report.sections.subject import Subject
+from finegold.report.sections.common import Subject, View
 
 PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars")
 # in the curve; more cannot be told apart
 MAX_STEPS = 400
 
 
-class Setting(NamedTuple):
-    name: str
-    value: str
-    is_changed: bool
-
-
-@dataclass(frozen=True)
-class Record:
-    method: str
-    # the first sentence of the method's documentation
-    about: str
-    settings: list[Setting]
-    converged: bool
-    stopped: str
-    seconds: float
-    # iterations with the largest change of a probability, and with the bound
-    changes: list[tuple[int, float]]
-    bounds: list[tuple[int, float]]
-    # the curves show one of this many iterations
-    every: int
-    notes: list[str]
-    versions: dict[str, str]
-    command: str
-
-
-def record(subject: Subject) -> Record:
+def record(subject: Subject) -> View:
     result = subject.result
     method = method_class(result.method) if result.method in method_names() else None
     defaults = {} if method is None else method().settings
+    # name, value, whether it is not the default
     settings = []
     for name, value in result.all_settings.items():
         text = _as_text(value)
-        is_changed = name in defaults and _as_text(defaults[name]) != text
-        settings.append(Setting(name, text, is_changed))
-    changed = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in settings if s.is_changed]
+        settings.append((name, text, name in defaults and _as_text(defaults[name]) != text))
+    changed = [f"--set {shlex.quote(f'{name}={text}')}" for name, text, new in settings if new]
     command = ["finegold aggregate votes.csv -o labels.csv --method", result.method, *changed]
     about = "" if method is None else _first_sentence(method.__doc__ or "")
     if subject.judges is not None:
@@ -70,20 +43,18 @@ def record(subject: Subject) -> Record:
             versions[package] = version(package)
     every = -(-len(result.steps) // MAX_STEPS)
     steps = [*result.steps[:-1][::every], result.steps[-1]]
-    return Record(
-        method=result.method,
-        about=about,
-        settings=settings,
-        converged=result.converged,
-        stopped=result.stopped,
-        seconds=round(result.seconds, 3),
-        changes=[(s.iteration, s.change) for s in steps if s.change and math.isfinite(s.change)],
-        bounds=[(s.iteration, s.bound) for s in steps if math.isfinite(s.bound)],
-        every=every,
-        notes=result.notes,
-        versions=versions,
-        command=subject.command or " ".join(command),
-    )
+    return {
+        "result": result,
+        "about": about,
+        "settings": settings,
+        # iterations with the largest change of a probability, and with the bound
+        "changes": [(s.iteration, s.change) for s in steps if s.change and math.isfinite(s.change)],
+        "bounds": [(s.iteration, s.bound) for s in steps if math.isfinite(s.bound)],
+        # the curves show one of this many iterations
+        "every": every,
+        "versions": list(versions.items()),
+        "command": subject.command or " ".join(command),
+    }
 
 
 def _first_sentence(text: str) -> str:

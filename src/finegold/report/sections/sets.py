@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from finegold.report.sections.common import ANNOTATORS_TABLE, LABELS_TABLE, Shown, texts
-from finegold.report.sections.subject import Subject
+from finegold.insight.votes import Flags
+from finegold.report.sections.common import (
+    ANNOTATORS_TABLE,
+    LABELS_TABLE,
+    Shown,
+    Subject,
+    View,
+    texts,
+)
 from finegold.results.data import votes_of
 from finegold.results.sets import Answers, annotators_of_sets, quality_of, set_figures
 from finegold.votes.frames import to_polars
@@ -21,88 +27,55 @@ DOUBT = (0.2, 0.8)
 MIN_ANSWERS = 5
 
 
-@dataclass(frozen=True)
-class OptionRow:
-    option: str
-    n_chosen: int
-    # whose set holds the option
-    n_tasks: int
-    n_doubtful: int
+def _in_doubt(subject: Subject) -> Flags:
+    posterior = subject.result.posterior
+    return (posterior > DOUBT[0]) & (posterior < DOUBT[1])
 
 
-@dataclass(frozen=True)
-class Options:
-    n_gold: int
-    labels_per_task: float
-    # metrics, if truths are known
-    compared: dict[str, Any] | None
-    rows: list[OptionRow]
-
-
-@dataclass(frozen=True)
-class DoubtRow:
-    task: str
-    labels: list[str]
-    confidence: float
-    # options in doubt and their probabilities
-    doubtful: list[tuple[str, float]]
-    n_votes: int
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Some rows of a table."""
-
-    rows: list[Any]
-    shown: Shown
-
-
-def options(subject: Subject) -> Options:
-    result, posterior, truth = subject.result, subject.result.posterior, subject.true_sets
-    votes = votes_of(result)
-    is_doubtful = (posterior > DOUBT[0]) & (posterior < DOUBT[1])
-    columns = (quality_of(Answers(votes), posterior).chosen, posterior > 0.5, is_doubtful)
-    counts = (column.sum(axis=0).astype(np.int64).tolist() for column in columns)
+def options(subject: Subject) -> View:
+    result, truth, votes = subject.result, subject.true_sets, votes_of(subject.result)
+    has = result.posterior > 0.5
+    # how often an option was chosen, how many tasks have it, and in how many it is in doubt
+    columns = (quality_of(Answers(votes), result.posterior).chosen, has, _in_doubt(subject))
+    counts = [column.sum(axis=0).astype(np.int64).tolist() for column in columns]
     compared = None
     if truth is not None:
         compared = {**set_figures(result, truth.task, truth.sets), "n": len(truth.sets)}
-    rows = map(OptionRow, texts(result.class_names), *counts)
-    return Options(
-        n_gold=int((votes.gold >= 0).sum()),
-        labels_per_task=float((posterior > 0.5).sum() / votes.n_tasks),
-        compared=compared,
-        rows=sorted(rows, key=lambda row: -row.n_tasks),
-    )
+    rows = list(zip(texts(result.class_names), *counts, strict=True))
+    return {
+        "n_gold": int((votes.gold >= 0).sum()),
+        "labels_per_task": float(has.sum() / votes.n_tasks),
+        # metrics, if truths are known
+        "compared": compared,
+        "rows": sorted(rows, key=lambda row: -row[2]),
+    }
 
 
-def set_tasks(subject: Subject) -> Rows:
+def set_tasks(subject: Subject) -> View:
     """Return the tasks with an option in doubt, the least confident first."""
-    result, posterior = subject.result, subject.result.posterior
-    is_doubtful = (posterior > DOUBT[0]) & (posterior < DOUBT[1])
-    confidence, names = result.confidence, texts(result.class_names)
-    codes = np.flatnonzero(is_doubtful.any(axis=1))
-    codes = codes[np.argsort(confidence[codes], kind="stable")]
-    chosen = codes[:MAX_ROWS].tolist()
-    rows = []
-    for task, name in zip(chosen, texts(result.task_names, chosen), strict=True):
-        p = posterior[task]
-        rows.append(
-            DoubtRow(
-                task=name,
-                labels=[names[code] for code in np.flatnonzero(p > 0.5)],
-                confidence=float(confidence[task]),
-                doubtful=[(names[k], float(p[k])) for k in np.flatnonzero(is_doubtful[task])],
-                n_votes=int(result.votes_per_task[task]),
-            )
-        )
-    return Rows(rows, Shown(len(rows), len(codes), "confidence", LABELS_TABLE))
+    result, in_doubt, names = subject.result, _in_doubt(subject), texts(subject.result.class_names)
+    codes = np.flatnonzero(in_doubt.any(axis=1))
+    codes = codes[np.argsort(result.confidence[codes], kind="stable")]
+    chosen = codes[:MAX_ROWS]
+    rows = [
+        {
+            "task": name,
+            "labels": [names[k] for k in np.flatnonzero(result.posterior[i] > 0.5)],
+            "confidence": float(result.confidence[i]),
+            # options in doubt and their probabilities
+            "doubtful": [(names[k], result.posterior[i, k]) for k in np.flatnonzero(in_doubt[i])],
+            "n_votes": int(result.votes_per_task[i]),
+        }
+        for i, name in zip(chosen.tolist(), texts(result.task_names, chosen), strict=True)
+    ]
+    return {"rows": rows, "shown": Shown(len(rows), len(codes), "confidence", LABELS_TABLE)}
 
 
-def set_annotators(subject: Subject) -> Rows:
+def set_annotators(subject: Subject) -> View:
     return _by_sensitivity(to_polars(annotators_of_sets(subject.result)))
 
 
-def pairs(subject: Subject) -> Rows:
+def pairs(subject: Subject) -> View:
     """Return annotators and options, where the option is right in enough of their tasks."""
     result = subject.result
     table = to_polars(annotators_of_sets(result, by_option=True))
@@ -111,6 +84,6 @@ def pairs(subject: Subject) -> Rows:
     return _by_sensitivity(table.filter(table["asked"] >= MIN_ANSWERS))
 
 
-def _by_sensitivity(table: Any) -> Rows:
+def _by_sensitivity(table: Any) -> View:
     rows = table.sort("sensitivity").head(MAX_ROWS).to_dicts()
-    return Rows(rows, Shown(len(rows), len(table), "sensitivity", ANNOTATORS_TABLE))
+    return {"rows": rows, "shown": Shown(len(rows), len(table), "sensitivity", ANNOTATORS_TABLE)}
