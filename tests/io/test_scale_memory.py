@@ -11,9 +11,8 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.insight.agreement import annotator_pairs
 from finegold.insight.correlation import correlated_annotators
-from finegold.insight.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
+from finegold.insight.pairs import MIN_SAMPLED_TASKS, annotator_pairs, sample_vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
 
@@ -123,7 +122,7 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
 
 def test_kappa_of_pairs_equals_that_of_full_tables() -> None:
     votes = finegold.simulate(100, 6, 5, votes_per_task=6, seed=4).annotations
-    found = annotator_pairs(votes)[0]
+    found = annotator_pairs(votes, 10)[0]
     table = np.empty((100, 6), np.int64)
     table[votes.votes()[0], votes.annotator] = votes.votes()[2]
     pairs = zip(found.one, found.other, strict=True)

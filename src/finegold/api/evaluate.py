@@ -27,6 +27,7 @@ from finegold.insight.comparison import Comparison, audit_table
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.options import Reading
+from finegold.io.read import read
 from finegold.io.tables import open_table
 from finegold.io.truth import TruthSets, match_sets, match_truth
 from finegold.methods.base import Method
@@ -267,7 +268,8 @@ def agreement(
     if result is None:
         if isinstance(group, str):
             group = groups_in(votes, group, reading.get("annotator"))
-        return measures.agreement(votes, level=level, group=group, **reading)
+        reading.setdefault("repeated", "all")
+        return measures.agreement(read(votes, **reading), level=level, group=group)
     refuse_for_model(reading)
     if isinstance(group, str):
         raise InputError("a saved model has no columns; give the groups as annotator -> group")

@@ -26,17 +26,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from finegold.errors import InputError
-from finegold.insight.pairs import sample_vote_pairs
-from finegold.insight.votes import Floats, Integers, single_votes
-from finegold.io.read import read
+from finegold.insight.pairs import AnnotatorPairs, annotator_pairs
+from finegold.insight.votes import Flags, Floats, Integers, add_up, single_votes
 from finegold.results.tables import own_name
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import MISSING, match, text_of, to_list
@@ -61,35 +60,51 @@ CONFIDENCE_STANDARD_ERRORS = 1.959964
 MIN_TASKS = 100
 # kappa of fewer tasks is mostly noise, and of one task it is 0 or NaN
 MIN_SHARED_TASKS = 10
-# if there are more, a sample of the tasks is used (finegold.insight.pairs)
-MAX_VOTE_PAIRS = 2_000_000
 
 
 class Cells(NamedTuple):
     """The cells of `Annotations`, with the counts that the coefficients need."""
 
-    # [C] number of votes in the cell
+    # [C] number of votes in the cell, and on its task
     m: Floats
-    # [C] number of votes on the cell's task
     n: Floats
-    # [C]
+    # [C] codes of the task and the class
     task: Integers
-    # [C] class of the cell
     label: Integers
     # [T] number of votes on each task
     per_task: Floats
     n_classes: int
 
     def by_class(self, values: Floats) -> Floats:
+        """[K] Sum over the cells of each class."""
         return add_up(self.label, values, self.n_classes)
 
     def by_task(self, values: Floats) -> Floats:
+        """[T] Sum over the cells of each task."""
         return add_up(self.task, values, len(self.per_task))
 
     def by_task_and_class(self) -> csr_array:
         """[T, K] Return the number of votes."""
         shape = (len(self.per_task), self.n_classes)
         return csr_array((self.m, (self.task, self.label)), shape=shape)
+
+    def shares(self) -> Floats:
+        """[K] Return each class's share of the votes, as the mean over tasks."""
+        return self.by_class(self.m / self.n) / len(self.per_task)
+
+    def agreeing(self, weights: Floats | None = None) -> Floats:
+        """[T] Return the share of pairs of votes that agree; 0 for tasks with a single vote."""
+        near = self.m
+        if weights is not None:
+            near = (self.by_task_and_class() @ weights)[self.task, self.label]
+        return self.by_task(self.m * (near - 1) / np.maximum(self.n * (self.n - 1), 1))
+
+
+def cells_of(votes: Annotations) -> Cells:
+    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    n = votes.votes_per_task.astype(np.float64)
+    m = np.diff(votes.cell_ptr).astype(np.float64)
+    return Cells(m, n[task], task, votes.cell_class.astype(np.int64), n, votes.n_classes)
 
 
 class Estimate(NamedTuple):
@@ -107,27 +122,13 @@ class Estimate(NamedTuple):
         n = self.n_tasks
         return math.sqrt(float((self.influence**2).sum()) * n / (n - 1)) if n > 1 else math.nan
 
+    def interval(self, n_tasks: int) -> tuple[float, float]:
+        """Return the 95 % interval; NaN if too few tasks have several votes."""
+        half = CONFIDENCE_STANDARD_ERRORS * self.error if n_tasks >= MIN_TASKS else math.nan
+        return self.value - half, min(self.value + half, 1.0)
+
 
 UNDEFINED = Estimate(math.nan, np.zeros(0), 0)
-
-
-class AnnotatorPairs(NamedTuple):
-    """Pairs of annotators who share enough tasks, as codes."""
-
-    one: Integers
-    other: Integers
-    # number of tasks
-    shared: Integers
-    # share of the shared tasks, and what is expected of independent annotators
-    agreed: Floats
-    expected: Floats
-
-    @property
-    def excess(self) -> Floats:
-        """Agreement beyond the expected one, as a share of what is possible: 1 for copies."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            excess = (self.agreed - self.expected) / (1 - self.expected)
-            return np.where(self.expected < 1, excess, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,6 @@ class Agreement:
             tasks; the same for repeated votes of one annotator.
         n_tasks, n_votes, n_annotators: The tasks with votes of two annotators or more, the votes on
             them, and all annotators.
-        errors: Standard errors by figure.
         votes: The votes, one per annotator and task.
         estimates: The coefficients with the influence of each task.
         pairs_found: The figures behind `pairs`.
@@ -168,12 +168,16 @@ class Agreement:
     n_tasks: int
     n_votes: int
     n_annotators: int
-    errors: dict[str, float]
     votes: Annotations = field(repr=False)
     estimates: dict[str, Estimate] = field(repr=False)
     pairs_found: AnnotatorPairs = field(repr=False)
     notes: list[str]
     group: list[str] = field(default_factory=list, repr=False)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Standard errors by figure."""
+        return {name: estimate.error for name, estimate in self.estimates.items()}
 
     def figures(self) -> dict[str, float]:
         """Return the figures by name.
@@ -192,11 +196,10 @@ class Agreement:
         )
         rows = []
         for name in (*self.estimates, "cohen", "observed"):
-            low, high = self.interval(name) if name in self.errors else (math.nan, math.nan)
+            low, high = self.interval(name) if name in self.estimates else (math.nan, math.nan)
             interval = f"{low:.3f} to {high:.3f}" if math.isfinite(low) else ""
-            rows.append(
-                {"_": COEFFICIENTS[name][0], "__": getattr(self, name), "95 % interval": interval}
-            )
+            value = getattr(self, name)
+            rows.append({"_": COEFFICIENTS[name][0], "__": value, "95 % interval": interval})
         return rows_html(title, rows, self.notes)
 
     def interval(self, name: str) -> tuple[float, float]:
@@ -209,12 +212,9 @@ class Agreement:
             tuple of two floats: The lower and the upper end; NaN if fewer than 100 tasks have votes
                 of two annotators, of which an interval would often be wrong.
         """
-        if name not in self.errors:
-            raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
-        half = (
-            CONFIDENCE_STANDARD_ERRORS * self.errors[name] if self.n_tasks >= MIN_TASKS else np.nan
-        )
-        return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
+        if name not in self.estimates:
+            raise InputError(f"{name} has no interval; {', '.join(self.estimates)} have")
+        return self.estimates[name].interval(self.n_tasks)
 
     def minus(self, other: Agreement) -> Any:
         """Compare with the agreement of other votes on the same tasks, such as another guideline's.
@@ -226,16 +226,14 @@ class Agreement:
             DataFrame: With one row per figure: both values, their difference, its 95 % interval and
                 p-value, paired over the tasks that both have.
         """
-        names, found = self.votes.task_names, other.votes.task_names
-        place = match(names, found)
+        names = self.votes.task_names
+        place = match(names, other.votes.task_names)
         both = place != MISSING
         if not both.any():
             raise InputError("the two agreements have no task in common, so nothing can be paired")
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("figure", "first", "second", "difference", "low", "high", "p")
-        }
-        for name in self.estimates.keys() & other.estimates.keys():
-            one, two = self.estimates[name], other.estimates[name]
+        rows = []
+        for name, one in self.estimates.items():
+            two = other.estimates.get(name, UNDEFINED)
             if not (math.isfinite(one.value) and math.isfinite(two.value)):
                 continue
             own, theirs = one.influence.copy(), two.influence.copy()
@@ -244,10 +242,9 @@ class Agreement:
             error = math.sqrt(float((own**2).sum() + (theirs**2).sum()))
             gap, half = one.value - two.value, CONFIDENCE_STANDARD_ERRORS * error
             p = 2 * float(ndtr(-abs(gap) / error)) if error > 0 else float(gap == 0)
-            row = (name, one.value, two.value, gap, gap - half, gap + half, p)
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
-        return make_frame(columns, like=names)
+            rows.append((name, one.value, two.value, gap, gap - half, gap + half, p))
+        heads = ("figure", "first", "second", "difference", "low", "high", "p")
+        return make_frame({h: [row[k] for row in rows] for k, h in enumerate(heads)}, like=names)
 
     def groups(self) -> Any:
         """Return how far annotators agree within each group, and with those of each other group.
@@ -258,7 +255,31 @@ class Agreement:
         """
         if not self.group:
             raise InputError("the annotators have no groups; give them as group")
-        return make_frame(_by_group(self.votes, self.group), like=self.votes.task_names)
+        names, code = np.unique(np.array(self.group), return_inverse=True)
+        task, who, label = self.votes.votes()
+        shape, counts = (self.votes.n_tasks, self.votes.n_classes), []
+        for g in range(len(names)):
+            mine = (task[code[who] == g], label[code[who] == g])
+            counts.append(csr_array((np.ones(len(mine[0])), mine), shape=shape))
+        rows = []
+        for g, h in combinations_with_replacement(range(len(names)), 2):
+            n, m = counts[g].sum(axis=1), counts[h].sum(axis=1)
+            # a vote is not paired with itself
+            itself = n if g == h else np.zeros_like(n)
+            some = np.flatnonzero(n * m > itself)
+            agreed = ((counts[g] * counts[h]).sum(axis=1) - itself)[some] / (n * m - itself)[some]
+            p, q = (
+                counts[k][some].multiply(1 / size[some][:, None]) for k, size in ((g, n), (h, m))
+            )
+            mean_p, mean_q = (shares.sum(axis=0) / max(len(some), 1) for shares in (p, q))
+            slope = p @ mean_q + q @ mean_p
+            kappa = _beyond_chance(agreed, agreed == agreed, float(mean_p @ mean_q), slope)
+            observed = float(agreed.mean()) if len(some) else math.nan
+            ends = kappa.interval(len(some))
+            rows.append((str(names[g]), str(names[h]), len(some), observed, kappa.value, *ends))
+        heads = ("group_1", "group_2", "n_tasks", "observed", "kappa", "low", "high")
+        columns = {h: [row[k] for row in rows] for k, h in enumerate(heads)}
+        return make_frame(columns, like=self.votes.task_names)
 
     def classes(self) -> Any:
         """Return how much annotators agree whether a task belongs to a class.
@@ -266,18 +287,49 @@ class Agreement:
         Returns:
             DataFrame: With one row per class.
         """
-        names = self.votes.class_names
-        return make_frame({"class": names, **by_class(cells_of(self.votes))}, like=names)
+        cells, names = cells_of(self.votes), self.votes.class_names
+        several = cells.n >= 2
+        pairs = np.where(several, cells.m * (cells.n - cells.m), 0.0)
+        totals = cells.by_class(np.where(several, cells.m, 0.0))
+        N, shares = totals.sum(), cells.shares()
+        differing = cells.by_class(2 * pairs / np.maximum(cells.n * (cells.n - 1), 1))
+        disagreeing = cells.by_class(pairs / np.maximum(cells.n - 1, 1))
+        # NaN for a class with no votes or with all votes
+        with np.errstate(invalid="ignore", divide="ignore"):
+            agreed = 1 - differing / self.n_tasks
+            columns = {
+                "class": names,
+                "share": shares,
+                "observed": agreed,
+                "alpha": 1 - (N - 1) * disagreeing / (totals * (N - totals)),
+                "fleiss": 1 - (1 - agreed) / (1 - shares**2 - (1 - shares) ** 2),
+                "ac1": 1 - (1 - agreed) / (1 - 2 * shares * (1 - shares)),
+            }
+        return make_frame(columns, like=names)
 
     def annotators(self) -> Any:
         """Return how far each annotator agrees with the others.
 
         Returns:
-            DataFrame: With one row per annotator.
+            DataFrame: With one row per annotator; kappa uses the class shares of both sides.
         """
-        names = self.votes.annotator_names
-        columns = {"annotator": names, **by_annotator(self.votes)}
-        return own_name(make_frame(columns, like=names), self.votes, 1)
+        votes, cells, W = self.votes, cells_of(self.votes), self.n_annotators
+        task, who, label = votes.votes()
+        cell = np.repeat(np.arange(len(cells.m)), np.diff(votes.cell_ptr))
+        several = cells.per_task[task] >= 2
+        weight = np.where(several, 1 / np.maximum(cells.per_task[task] - 1, 1), 0.0)
+        shared, shape = np.bincount(who[several], minlength=W), (W, cells.n_classes)
+        own = csr_array((several.astype(np.float64), (who, label)), shape=shape)
+        # the shares of the votes of others on the tasks of each annotator
+        everybody = csr_array((weight, (who, task)), shape=(W, len(cells.per_task)))
+        theirs = everybody @ cells.by_task_and_class() - csr_array((weight, (who, label)), shape)
+        # NaN for annotators who share no task
+        with np.errstate(invalid="ignore", divide="ignore"):
+            agreed = np.bincount(who, weight * (cells.m[cell] - 1), W) / shared
+            kappa = 1 - (1 - agreed) / (1 - (own * theirs).sum(axis=1) / shared**2)
+        names = votes.annotator_names
+        columns = {"annotator": names, "n_shared": shared, "observed": agreed, "kappa": kappa}
+        return own_name(make_frame(columns, like=names), votes, 1)
 
     def pairs(self) -> Any:
         """Return how far pairs of annotators agree that share at least ten tasks.
@@ -299,16 +351,12 @@ class Agreement:
 
 
 def agreement(
-    votes: Any,
-    *,
-    level: Level = "nominal",
-    group: Mapping[Any, Any] | None = None,
-    **reading: Any,
+    votes: Annotations, *, level: Level = "nominal", group: Mapping[Any, Any] | None = None
 ) -> Agreement:
     """Measure how much annotators agree beyond chance; `finegold.agreement` documents it."""
     if level not in get_args(Level):
         raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
-    single = single_votes(read(votes, **{"repeated": "all", **reading}))
+    single = single_votes(votes)
     repeats = count_repeats(*single.votes())
     # one vote per annotator and task
     if repeats.pairs:
@@ -316,7 +364,7 @@ def agreement(
         single = Annotations.from_codes(*majority_of_repeats(*single.votes()), *names)
     cells, scale = cells_of(single), _scale(single, level)
     weights = None if scale is None else _weights(scale, level)
-    pairs, note = annotator_pairs(single, weights)
+    pairs, note = annotator_pairs(single, MIN_SHARED_TASKS, weights)
     ranks = _ranks(cells) if level == "ordinal" else scale
     estimates = {"alpha": alpha(cells, ranks), "fleiss": fleiss(cells, weights)}
     estimates["ac1" if weights is None else "ac2"] = gwet(cells, weights)
@@ -324,22 +372,19 @@ def agreement(
         estimates["icc"] = icc(single, scale)
     several, kappa = cells.per_task >= 2, pairs.excess
     known = ~np.isnan(kappa)
+    names_of_all = ("alpha", "fleiss", "ac1", "ac2", "icc")
     return Agreement(
         level=level,
-        **{
-            name: estimates.get(name, UNDEFINED).value
-            for name in ("alpha", "fleiss", "ac1", "ac2", "icc")
-        },
+        **{name: estimates.get(name, UNDEFINED).value for name in names_of_all},
         # Light's kappa: pairs of annotators are weighted by the number of shared tasks.
-        cohen=(
-            float(np.average(kappa[known], weights=pairs.shared[known])) if known.any() else np.nan
-        ),
-        observed=float(_agreeing(cells)[several].mean()) if several.any() else np.nan,
+        cohen=float(np.average(kappa[known], weights=pairs.shared[known]))
+        if any(known)
+        else np.nan,
+        observed=float(cells.agreeing()[several].mean()) if any(several) else np.nan,
         self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
         n_tasks=int(several.sum()),
         n_votes=int(cells.per_task[several].sum()),
         n_annotators=single.n_annotators,
-        errors={name: estimate.error for name, estimate in estimates.items()},
         votes=single,
         estimates=estimates,
         pairs_found=pairs,
@@ -378,13 +423,6 @@ def _groups(votes: Annotations, group: Mapping[Any, Any]) -> list[str]:
     return [of_annotator[name] for name in names]
 
 
-def cells_of(votes: Annotations) -> Cells:
-    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    n = votes.votes_per_task.astype(np.float64)
-    m = np.diff(votes.cell_ptr).astype(np.float64)
-    return Cells(m, n[task], task, votes.cell_class.astype(np.int64), n, votes.n_classes)
-
-
 def alpha(cells: Cells, scale: Floats | None = None) -> Estimate:
     """Return Krippendorff's alpha, 1 - (N - 1) A / B."""
     # A sums the distances between votes on the same task, B the distances between any two of the N
@@ -417,260 +455,84 @@ def _ranks(cells: Cells) -> Floats:
 
 def fleiss(cells: Cells, weights: Floats | None = None) -> Estimate:
     """Return Fleiss' kappa. Chance agreement: two votes drawn from the mean class shares are equal."""
-    shares = _class_shares(cells)
+    shares = cells.shares()
     toward = shares if weights is None else weights @ shares
-    return _beyond_chance(cells, weights, float(shares @ toward), 2 * toward)
+    return _by_shares(cells, weights, float(shares @ toward), 2 * toward)
 
 
 def gwet(cells: Cells, weights: Floats | None = None) -> Estimate:
     """Return Gwet's AC1, or AC2 with weights. Chance agreement: annotators guess among K classes,
     more often if the shares are even.
     """
-    shares, K = _class_shares(cells), cells.n_classes
+    shares, K = cells.shares(), cells.n_classes
     each = (K if weights is None else float(weights.sum())) / max(K * (K - 1), 1)
     chance = each * float((shares * (1 - shares)).sum())
-    return _beyond_chance(cells, weights, chance, each * (1 - 2 * shares))
+    return _by_shares(cells, weights, chance, each * (1 - 2 * shares))
 
 
-def _beyond_chance(cells: Cells, weights: Floats | None, chance: float, slope: Floats) -> Estimate:
-    """Return the coefficient; `slope` is the derivative of chance agreement with respect to each
-    class share.
+def _by_shares(cells: Cells, weights: Floats | None, chance: float, by_class: Floats) -> Estimate:
+    """`by_class` is the derivative of chance agreement with respect to each class share."""
+    slope = cells.by_task(by_class[cells.label] * cells.m / cells.n)
+    return _beyond_chance(cells.agreeing(weights), cells.per_task >= 2, chance, slope)
+
+
+def _beyond_chance(agreed: Floats, several: Flags, chance: float, slope: Floats) -> Estimate:
+    """Return (a - c) / (1 - c): a is the mean of `agreed` over the tasks with several votes, and
+    `slope` is how much each task moves chance agreement c.
     """
-    several = cells.per_task >= 2
     if not several.any() or chance >= 1:
         return UNDEFINED
-    agreed = _agreeing(cells, weights)
-    mean = agreed[several].mean()
+    mean = float(agreed[several].mean())
+    value = (mean - chance) / (1 - chance)
     by_agreement = np.where(several, agreed - mean, 0.0) / several.sum()
-    by_chance = cells.by_task(slope[cells.label] * cells.m / cells.n)
-    by_chance = (by_chance - by_chance.mean()) / len(agreed)
-    influence = (by_agreement * (1 - chance) - by_chance * (1 - mean)) / (1 - chance) ** 2
-    return Estimate(float((mean - chance) / (1 - chance)), influence, len(agreed))
-
-
-def _agreeing(cells: Cells, weights: Floats | None = None) -> Floats:
-    """[T] Return the share of pairs of votes that agree; 0 for tasks with a single vote."""
-    near = cells.m
-    if weights is not None:
-        near = (cells.by_task_and_class() @ weights)[cells.task, cells.label]
-    return cells.by_task(cells.m * (near - 1) / np.maximum(cells.n * (cells.n - 1), 1))
-
-
-def _class_shares(cells: Cells) -> Floats:
-    """[K] Return each class's share of the votes, as the mean over tasks."""
-    return cells.by_class(cells.m / cells.n) / len(cells.per_task)
+    by_chance = (slope - slope.mean()) / len(slope)
+    influence = (by_agreement - by_chance * (1 - value)) / (1 - chance)
+    return Estimate(value, influence, len(agreed))
 
 
 def icc(votes: Annotations, scale: Floats) -> Estimate:
     """Return ICC(2,1), with the influence of each task by leaving it out."""
-    task, who, label = (codes.astype(np.int64) for codes in votes.votes())
+    task, who, label = votes.votes()
     y = scale[label] - scale[label].mean()
     T, W = votes.n_tasks, votes.n_annotators
     n_i, s_i = np.bincount(task, minlength=T), np.bincount(task, y, T)
     n_j, s_j = np.bincount(who, minlength=W), np.bincount(who, y, W)
-    # the sums with and without the votes of each task: first those of all votes
+    # of all votes, and what they lose without each task
     left, rest = n_j[who] - 1, s_j[who] - y
     without = rest**2 / np.maximum(left, 1) - s_j[who] ** 2 / n_j[who]
-    fewer = -(2.0 * n_j[who] - 1)
-    changes = (
-        (float(len(y)), -n_i),
-        (float((y**2).sum()), -np.bincount(task, y**2, T)),
-        (float((s_i**2 / n_i).sum()), -(s_i**2) / n_i),
-        (float((s_j**2 / n_j).sum()), np.bincount(task, without, T)),
-        (float(y.sum()), -s_i),
-        (float((n_i**2).sum()), -(n_i**2)),
-        (float((n_j**2).sum()), np.bincount(task, fewer, T)),
-        (float(T), np.full(T, -1.0)),
-        (float(W), -np.bincount(task, left == 0, T)),
+    sums = (
+        (len(y), -n_i),
+        ((y**2).sum(), -np.bincount(task, y**2, T)),
+        ((s_i**2 / n_i).sum(), -(s_i**2) / n_i),
+        ((s_j**2 / n_j).sum(), np.bincount(task, without, T)),
+        (y.sum(), -s_i),
+        ((n_i**2).sum(), -(n_i**2)),
+        ((n_j**2).sum(), np.bincount(task, -(2.0 * n_j[who] - 1), T)),
+        (T, np.full(T, -1.0)),
+        (W, -np.bincount(task, left == 0, T)),
     )
-    value = float(_share_of_tasks(*(np.array([total]) for total, _ in changes))[0])
+    totals = np.array([[float(total)] for total, _ in sums])
+    value = float(_share_of_tasks(totals)[0])
     if not math.isfinite(value) or T < 2:
         return UNDEFINED
-    others = _share_of_tasks(
-        *(np.asarray(total + change, dtype=np.float64) for total, change in changes)
-    )
+    others = _share_of_tasks(totals + np.array([change for _, change in sums]))
     influence = np.nan_to_num((T - 1) / T * (value - others))
     return Estimate(value, influence - influence.mean(), T)
 
 
-def _share_of_tasks(
-    N: Floats,
-    squares: Floats,
-    by_task: Floats,
-    by_annotator: Floats,
-    total: Floats,
-    tasks_squared: Floats,
-    annotators_squared: Floats,
-    n_tasks: Floats,
-    n_annotators: Floats,
-) -> Floats:
+def _share_of_tasks(sums: Floats) -> Floats:
     """Solve for the variances of tasks, annotators and errors whose expected sums of squares are
     the observed ones, and return the share of the first.
     """
+    N, squares, by_task, by_annotator, total, tasks_squared, annotators_squared, T, W = sums
     overall = total**2 / N
     a, b = tasks_squared / N, annotators_squared / N
     # rows: tasks, annotators and all votes, less the mean; columns: the three variances
-    rows = np.array(
-        [
-            [N - a, n_tasks - b, n_tasks - 1],
-            [n_annotators - a, N - b, n_annotators - 1],
-            [N - a, N - b, N - 1],
-        ]
-    )
-    sums = np.array([by_task - overall, by_annotator - overall, squares - overall])
+    rows = np.array([[N - a, T - b, T - 1], [W - a, N - b, W - 1], [N - a, N - b, N - 1]])
+    found = np.array([by_task - overall, by_annotator - overall, squares - overall])
     try:
-        variances = np.linalg.solve(np.moveaxis(rows, -1, 0), sums.T[:, :, None])[:, :, 0]
+        variances = np.linalg.solve(np.moveaxis(rows, -1, 0), found.T[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
         return np.full(len(N), np.nan)
     whole = variances.sum(axis=1)
     return np.where(whole > 0, variances[:, 0] / np.where(whole > 0, whole, 1), np.nan)
-
-
-def by_class(cells: Cells) -> dict[str, Floats]:
-    """Return the same coefficients for each class against all other classes."""
-    several = cells.n >= 2
-    pairs = np.where(several, cells.m * (cells.n - cells.m), 0.0)
-    tasks = (cells.per_task >= 2).sum()
-    totals = cells.by_class(np.where(several, cells.m, 0.0))
-    N, shares = totals.sum(), _class_shares(cells)
-    differing = cells.by_class(2 * pairs / np.maximum(cells.n * (cells.n - 1), 1))
-    disagreeing = cells.by_class(pairs / np.maximum(cells.n - 1, 1))
-    # NaN for a class with no votes or with all votes
-    with np.errstate(invalid="ignore", divide="ignore"):
-        agreed = 1 - differing / tasks
-        return {
-            "share": shares,
-            "observed": agreed,
-            "alpha": 1 - (N - 1) * disagreeing / (totals * (N - totals)),
-            "fleiss": _chance_corrected(agreed, shares**2 + (1 - shares) ** 2),
-            "ac1": _chance_corrected(agreed, 2 * shares * (1 - shares)),
-        }
-
-
-def by_annotator(votes: Annotations) -> dict[str, NDArray[np.generic]]:
-    """Compare each annotator with the other votes on the same tasks: kappa uses the class shares of
-    both sides.
-    """
-    cells, W = cells_of(votes), votes.n_annotators
-    task, who, label = (codes.astype(np.int64) for codes in votes.votes())
-    cell = np.repeat(np.arange(len(cells.m)), np.diff(votes.cell_ptr))
-    n = cells.per_task[task]
-    several, others = n >= 2, np.maximum(n - 1, 1)
-    shared = np.bincount(who[several], minlength=W)
-    weight = np.where(several, 1 / others, 0.0)
-    shape = (W, cells.n_classes)
-    own = csr_array((several.astype(np.float64), (who, label)), shape=shape)
-    # the shares of the votes of others on the tasks of each annotator
-    everybody = csr_array((weight, (who, task)), shape=(W, len(cells.per_task)))
-    theirs = everybody @ cells.by_task_and_class() - csr_array((weight, (who, label)), shape=shape)
-    # NaN for annotators who share no task
-    with np.errstate(invalid="ignore", divide="ignore"):
-        agreed = np.bincount(who, weight * (cells.m[cell] - 1), W) / shared
-        chance = (own * theirs).sum(axis=1) / shared**2
-        return {
-            "n_shared": shared,
-            "observed": agreed,
-            "kappa": _chance_corrected(agreed, chance),
-        }
-
-
-def annotator_pairs(
-    votes: Annotations, weights: Floats | None = None, seed: int = 0
-) -> tuple[AnnotatorPairs, str]:
-    """Return the pairs of annotators, and a note on the pairs of votes that were left out."""
-    one, other, _, _, note = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS)
-    who, label, K = votes.annotator.astype(np.int64), votes.votes()[2], votes.n_classes
-    swap = who[one] > who[other]
-    one, other = np.where(swap, other, one), np.where(swap, one, other)
-    first, second, shared, pair = group_pairs(
-        who[one], who[other], votes.n_annotators, MIN_SHARED_TASKS
-    )
-    rows = pair >= 0
-    pair, first_vote, second_vote = pair[rows], label[one[rows]], label[other[rows]]
-    n = len(shared)
-    agree = (first_vote == second_vote).astype(np.float64)
-    if weights is not None:
-        agree = weights[first_vote, second_vote]
-    # chance: the product of both annotators' vote counts
-    ones = np.ones(len(pair))
-    counts, others = (
-        csr_array((ones, (pair, side)), shape=(n, K)) for side in (first_vote, second_vote)
-    )
-    near = counts if weights is None else csr_array(counts @ weights)
-    chance = (near * others).sum(axis=1) / shared**2
-    return AnnotatorPairs(first, second, shared, add_up(pair, agree, n) / shared, chance), note
-
-
-def group_pairs(
-    one: Integers, other: Integers, n: int, least: int
-) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return the annotators of each distinct pair that occurs often enough, how often it does, and
-    the pair of each row, or -1.
-    """
-    key, pair, count = np.unique(
-        np.minimum(one, other) * n + np.maximum(one, other), return_inverse=True, return_counts=True
-    )
-    enough = count >= least
-    first, second = np.divmod(key[enough], n)
-    number = np.where(enough, np.cumsum(enough) - 1, -1)[pair]
-    return first, second, count[enough].astype(np.int64), number
-
-
-def _by_group(votes: Annotations, group: list[str]) -> dict[str, list[Any]]:
-    """Return the agreement of each pair of groups, as a kappa with the class shares of both."""
-    names, code = np.unique(np.array(group), return_inverse=True)
-    task, who, label = (codes.astype(np.int64) for codes in votes.votes())
-    shape = (votes.n_tasks, votes.n_classes)
-    counts = []
-    for g in range(len(names)):
-        mine = code[who] == g
-        rows = (task[mine], label[mine])
-        counts.append(csr_array((np.ones(len(rows[0])), rows), shape=shape))
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("group_1", "group_2", "n_tasks", "observed", "kappa", "low", "high")
-    }
-    for g, one in enumerate(counts):
-        for h, other in enumerate(counts[g:], g):
-            n_one, n_other = one.sum(axis=1), other.sum(axis=1)
-            # a vote is not paired with itself
-            itself = n_one if g == h else np.zeros_like(n_one)
-            pairs = n_one * n_other - itself
-            some = np.flatnonzero(pairs > 0)
-            agreed = ((one * other).sum(axis=1) - itself)[some] / pairs[some]
-            value = low = high = observed = math.nan
-            if len(some):
-                shares, theirs = (
-                    (each[some].multiply(1 / each[some].sum(axis=1)[:, None])).tocsr()
-                    for each in (one, other)
-                )
-                p, q = shares.mean(axis=0), theirs.mean(axis=0)
-                observed, chance = float(agreed.mean()), float(p @ q)
-                if chance < 1:
-                    value = (observed - chance) / (1 - chance)
-                    slope = shares @ q + theirs @ p - 2 * chance
-                    influence = (agreed - observed - (1 - value) * slope) / (1 - chance)
-                    error = Estimate(value, influence / len(some), len(some)).error
-                    if len(some) >= MIN_TASKS:
-                        low = value - CONFIDENCE_STANDARD_ERRORS * error
-                        high = min(value + CONFIDENCE_STANDARD_ERRORS * error, 1.0)
-            row = (str(names[g]), str(names[h]), len(some), observed, value, low, high)
-            for column, figure in zip(columns.values(), row, strict=True):
-                column.append(figure)
-    return columns
-
-
-def _chance_corrected(agreed: Floats, chance: Floats) -> Floats:
-    return (agreed - chance) / (1 - chance)
-
-
-def add_up(place: Integers, values: Floats, n: int) -> Floats:
-    """[n] Sum the values with the same place."""
-    sums: Floats = np.bincount(place, values, minlength=n).astype(np.float64, copy=False)
-    return sums
-
-
-def table_of(
-    row: Integers, column: Integers, values: Floats, n_rows: int, n_columns: int
-) -> Floats:
-    """[n_rows, n_columns] Sum the values with the same row and column."""
-    return add_up(row * n_columns + column, values, n_rows * n_columns).reshape(n_rows, n_columns)

@@ -37,14 +37,13 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
-from finegold.insight.agreement import AnnotatorPairs, add_up, group_pairs
-from finegold.insight.pairs import VotePairs, sample_vote_pairs
-from finegold.insight.votes import Flags, Floats, Integers, truth_codes, votes_of
+from finegold.insight.pairs import MAX_VOTE_PAIRS, VotePairs, group_pairs, sample_vote_pairs
+from finegold.insight.votes import Floats, Integers, add_up, truth_codes, votes_of
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
 from finegold.results.matrices import pooled_votes, votes_by_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names, to_list
+from finegold.votes.encoding import MISSING, Names, listed, to_list
 from finegold.votes.frames import make_frame
 
 MODELS = re.compile(
@@ -56,6 +55,29 @@ SIZES_AND_VARIANTS = re.compile(
     r"(?<![a-z0-9])(\d+(\.\d+)?b|chat|instruct|large|mini|nano|preview|small|turbo)(?![a-z0-9])"
 )
 STEM = re.compile(r"(?:chat)?([a-z]+)")
+
+# pairs with fewer shared tasks are left out
+MIN_SHARED_TASKS = 20
+# a smaller excess does little harm, even if it is significant
+MIN_EXCESS = 0.1
+# probability of suspecting any pair if all annotators are independent
+FALSE_ALARM_PROBABILITY = 0.01
+# standard errors above zero, for families, whose names are a reason to test them
+MIN_FAMILY_ERRORS = 2.0
+# number of groups in warnings, and of members of each
+MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5
+# if one family has this share of the annotators, its errors may look like the truth
+DOMINANT_FAMILY_SHARE = 2 / 3
+# from the pooled matrix, added to the votes of an annotator for each truth
+PRIOR_VOTES = 2.0
+# for classes without votes
+MIN_COUNT = 1e-9
+# less probable truths are skipped
+NEGLIGIBLE_PROBABILITY = 1e-6
+# in the matrices of all annotators: half a gibibyte
+MAX_MATRIX_NUMBERS = 2**26
+# processed at a time
+CHUNK_NUMBERS = 2**22
 
 
 def families(names: Sequence[str]) -> dict[str, list[int]]:
@@ -74,43 +96,6 @@ def families(names: Sequence[str]) -> dict[str, list[int]]:
     return {stem: positions for stem, positions in members.items() if len(positions) > 1}
 
 
-# pairs with fewer shared tasks are left out
-MIN_SHARED_TASKS = 20
-# a smaller excess does little harm, even if it is significant
-MIN_EXCESS = 0.1
-# probability of suspecting any pair if all annotators are independent
-FALSE_ALARM_PROBABILITY = 0.01
-# warnings speak of copying above this excess; tasks that are hard for all cause a smaller one
-COPYING_EXCESS = 0.4
-# standard errors above zero, for families, whose names are a reason to test them
-MIN_FAMILY_ERRORS = 2.0
-# number of groups in a warning, and of members of each
-MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5
-# if one family has this share of the annotators, its errors may look like the truth
-DOMINANT_FAMILY_SHARE = 2 / 3
-# if there are more, a sample of the tasks is used (finegold.insight.pairs)
-MAX_VOTE_PAIRS = 2_000_000
-# from the pooled matrix, added to the votes of an annotator for each truth
-PRIOR_VOTES = 2.0
-# for classes without votes
-MIN_COUNT = 1e-9
-# less probable truths are skipped
-NEGLIGIBLE_PROBABILITY = 1e-6
-# in the matrices of all annotators: half a gibibyte
-MAX_MATRIX_NUMBERS = 2**26
-# processed at a time
-CHUNK_NUMBERS = 2**22
-
-
-class Evidence(NamedTuple):
-    """What speaks against the independence of pairs of annotators."""
-
-    pairs: AnnotatorPairs
-    # excess in standard errors
-    z: Floats
-    suspicious: Flags
-
-
 @dataclass(frozen=True, eq=False)
 class CorrelatedAnnotators:
     """Groups of correlated annotators; all annotators are worth as much as `effective` independent
@@ -125,7 +110,10 @@ class CorrelatedAnnotators:
     group: Integers = field(repr=False)
     # [number of groups]
     excess: Floats
-    evidence: Evidence = field(repr=False)
+    # of annotators who share enough tasks: codes of both, and what was found
+    one: Integers = field(repr=False)
+    other: Integers = field(repr=False)
+    found: dict[str, Any] = field(repr=False)
     names: Names = field(repr=False)
     warnings: list[str] = field(default_factory=list)
 
@@ -138,11 +126,10 @@ class CorrelatedAnnotators:
         explains.
         """
         members = [np.flatnonzero(self.group == g) for g in range(self.n_groups)]
+        who = [", ".join(map(str, to_list(self.names[m]))) for m in members]
         columns = {
             "group": np.arange(1, self.n_groups + 1),
-            "members": np.array(
-                [", ".join(map(str, to_list(self.names[m]))) for m in members], dtype=np.str_
-            ),
+            "members": np.array(who, dtype=np.str_),
             "n_members": np.array([len(m) for m in members], np.int64),
             "excess": self.excess,
             "worth": np.array([self.weights[m].sum() for m in members], np.float64),
@@ -153,19 +140,13 @@ class CorrelatedAnnotators:
         """Return a data frame of the pairs of annotators that share at least 20 tasks, the most
         suspicious first.
         """
-        found, z = self.evidence.pairs, self.evidence.z
-        order = np.argsort(-z, kind="stable")
+        order = np.argsort(-self.found["z"], kind="stable")
+        codes = {"annotator_1": self.one, "annotator_2": self.other}
         columns = {
-            "annotator_1": self.names.take(found.one[order].astype(np.int32)),
-            "annotator_2": self.names.take(found.other[order].astype(np.int32)),
-            "n_shared": found.shared[order],
-            "agreed": found.agreed[order],
-            "expected": found.expected[order],
-            "excess": found.excess[order],
-            "z": z[order],
-            "suspicious": self.evidence.suspicious[order],
+            name: self.names.take(who[order].astype(np.int32)) for name, who in codes.items()
         }
-        return make_frame(columns, like=self.names)
+        found = {name: values[order] for name, values in self.found.items()}
+        return make_frame({**columns, **found}, like=self.names)
 
 
 def correlated_annotators(
@@ -191,17 +172,34 @@ def correlated_annotators(
         votes = Annotations.from_codes(task, annotator, label, *names, repeated="all")
         posterior = np.eye(votes.n_classes)[codes[known]]
     n, who = votes.n_annotators, votes.annotator_names
-    pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed))
-    evidence, llm_families = _evidence(pairs, n), _families(who, pairs)
-    group = _groups(n, evidence, llm_families)
-    excess = _sums(pairs, _common_group(pairs, group), int(group.max()) + 1).excess
-    weights = _weights(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
-    warnings = _warnings(who, group, excess, weights, llm_families) + (
-        [sample.note] if sample.note else []
-    )
-    return CorrelatedAnnotators(
-        n, float(weights.sum()), weights, group, excess, evidence, who, warnings
-    )
+    sample = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS)
+    pairs = _compare(votes, posterior, sample)
+    one, other, shared, pair = group_pairs(pairs.one, pairs.other, n, MIN_SHARED_TASKS)
+    agreed, expected, excess, z = _sums(pairs, pair, len(shared))
+    # Bonferroni correction for the number of pairs
+    threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(shared), 1))
+    is_suspicious = (z > threshold) & (excess > MIN_EXCESS)
+    found = {"n_shared": shared, "agreed": agreed / shared, "expected": expected / shared}
+    found |= {"excess": excess, "z": z, "suspicious": is_suspicious}
+    llm_families = _families(who, pairs)
+    # connected by suspicious pairs and by families that err alike
+    chains = [np.array(family.members) for family in llm_families if family.errs_alike]
+    rows = np.concatenate([one[is_suspicious], *(chain[:-1] for chain in chains)])
+    columns = np.concatenate([other[is_suspicious], *(chain[1:] for chain in chains)])
+    links = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    part = connected_components(links, directed=False)[1]
+    several = np.bincount(part, minlength=n) > 1
+    group: Integers = np.where(several, np.cumsum(several) - 1, -1)[part]
+    inside = _common_group(pairs, group)
+    rho = _sums(pairs, inside, int(several.sum())).excess
+    # other members who voted on the same task, on average
+    members = np.concatenate([pairs.one[inside >= 0], pairs.other[inside >= 0]])
+    others = np.bincount(members, minlength=n) / np.maximum(sample.cast, 1.0)
+    weights = np.asarray(1 / (1 + np.append(np.clip(rho, 0, 1), 0.0)[group] * others))
+    warnings = _warnings(who, group, rho, weights, llm_families)
+    warnings += [sample.note] if sample.note else []
+    worth = float(weights.sum())
+    return CorrelatedAnnotators(n, worth, weights, group, rho, one, other, found, who, warnings)
 
 
 class Pairs(NamedTuple):
@@ -216,87 +214,52 @@ class Pairs(NamedTuple):
     expected: Floats
 
 
-def vote_pairs(
-    annotations: Annotations, posterior: Floats, rng: np.random.Generator
-) -> tuple[Pairs, VotePairs]:
-    """Return pairs of votes with their expected agreement, and the sample of votes that they are
-    from.
-    """
-    sample = sample_vote_pairs(annotations, rng, MAX_VOTE_PAIRS)
+def _compare(votes: Annotations, posterior: Floats, sample: VotePairs) -> Pairs:
+    """Return pairs of votes with their expected agreement."""
     one, other, task = sample.one, sample.other, sample.task
-    a, b = (
-        annotations.annotator[one].astype(np.int64),
-        annotations.annotator[other].astype(np.int64),
-    )
-    matrices, K, expected = (
-        _matrices(annotations, posterior),
-        annotations.n_classes,
-        np.zeros(len(task)),
-    )
-    # 0 if there is a single matrix
-    first, second = a % len(matrices), b % len(matrices)
-    # very improbable truths are skipped, since there can be many classes
-    for k in range(K):
-        phi = posterior[task, k]
-        likely = np.flatnonzero(phi > NEGLIGIBLE_PROBABILITY)
-        for rows in np.array_split(likely, max(len(likely) * K // CHUNK_NUMBERS, 1)):
-            expected[rows] += phi[rows] * (
-                matrices[first[rows], k] * matrices[second[rows], k]
-            ).sum(axis=1)
-    agree = (annotations.label_of(one) == annotations.label_of(other)).astype(np.float64)
-    pairs = Pairs(a, b, agree, expected)
-    # without repeated votes of one annotator
-    return Pairs(*(values[a != b] for values in pairs)), sample
-
-
-def _matrices(votes: Annotations, posterior: Floats) -> Floats:
-    """[W, K, K] Return the confusion matrix of each annotator, with a few votes of the pooled
-    matrix added; [1, K, K], the pooled one, if there are too many annotators and classes.
-    """
+    a, b = votes.annotator[one].astype(np.int64), votes.annotator[other].astype(np.int64)
+    # confusion matrices, with a few votes of the pooled one added; only that one if there are too
+    # many annotators and classes
     pooled = pooled_votes(votes, posterior) + MIN_COUNT
     prior = PRIOR_VOTES * pooled / pooled.sum(axis=1, keepdims=True)
     is_apart = votes.n_annotators * votes.n_classes**2 <= MAX_MATRIX_NUMBERS
-    counts = votes_by_truth(votes, posterior) if is_apart else pooled[None]
-    counts = counts + prior
-    return np.asarray(counts / counts.sum(axis=2, keepdims=True))
+    counts = (votes_by_truth(votes, posterior) if is_apart else pooled[None]) + prior
+    matrices = counts / counts.sum(axis=2, keepdims=True)
+    # 0 if there is a single matrix
+    first, second = a % len(matrices), b % len(matrices)
+    expected = np.zeros(len(task))
+    # very improbable truths are skipped, since there can be many classes
+    for k in range(votes.n_classes):
+        phi = posterior[task, k]
+        likely = np.flatnonzero(phi > NEGLIGIBLE_PROBABILITY)
+        for rows in np.array_split(likely, len(likely) * votes.n_classes // CHUNK_NUMBERS + 1):
+            both = matrices[first[rows], k] * matrices[second[rows], k]
+            expected[rows] += phi[rows] * both.sum(axis=1)
+    agree = (votes.label_of(one) == votes.label_of(other)).astype(np.float64)
+    # without repeated votes of one annotator
+    return Pairs(*(values[a != b] for values in (a, b, agree, expected)))
 
 
 class Sums(NamedTuple):
-    """Sums over the pairs of votes with the same key."""
+    """Sums over the pairs of votes with the same key, their excess, and that in standard errors."""
 
-    n: Integers
     agreed: Floats
     expected: Floats
-    variance: Floats
-
-    @property
-    def beyond(self) -> Floats:
-        """Agreement beyond the expected one: S."""
-        return self.agreed - self.expected
-
-    @property
-    def possible(self) -> Floats:
-        """What it can be at most: E."""
-        return np.maximum(self.n - self.expected, 1e-9)
-
-    @property
-    def excess(self) -> Floats:
-        return self.beyond / self.possible
-
-    @property
-    def z(self) -> Floats:
-        """The excess in standard errors."""
-        return self.beyond / np.sqrt(np.maximum(self.variance, 1e-9))
+    excess: Floats
+    z: Floats
 
 
 def _sums(pairs: Pairs, key: Integers, n_keys: int) -> Sums:
     """Sum over the pairs of votes of each key; negative keys are left out."""
     counted = key >= 0
     key, e = key[counted], pairs.expected[counted]
-    agreed, expected, variance = (
-        add_up(key, each, n_keys) for each in (pairs.agree[counted], e, e * (1 - e))
+    n, agreed, expected, variance = (
+        add_up(key, each, n_keys)
+        for each in (np.ones(len(e)), pairs.agree[counted], e, e * (1 - e))
     )
-    return Sums(np.bincount(key, minlength=n_keys), agreed, expected, variance)
+    beyond = agreed - expected
+    excess = beyond / np.maximum(n - expected, 1e-9)
+    return Sums(agreed, expected, excess, beyond / np.sqrt(np.maximum(variance, 1e-9)))
 
 
 def _common_group(pairs: Pairs, group: Integers) -> Integers:
@@ -304,63 +267,24 @@ def _common_group(pairs: Pairs, group: Integers) -> Integers:
     return np.where(group[pairs.one] == group[pairs.other], group[pairs.one], -1)
 
 
-def _evidence(votes: Pairs, n_annotators: int) -> Evidence:
-    one, other, shared, pair = group_pairs(votes.one, votes.other, n_annotators, MIN_SHARED_TASKS)
-    sums = _sums(votes, pair, len(shared))
-    # Bonferroni correction for the number of pairs
-    threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(shared), 1))
-    suspicious = (sums.z > threshold) & (sums.excess > MIN_EXCESS)
-    pairs = AnnotatorPairs(one, other, shared, sums.agreed / shared, sums.expected / shared)
-    return Evidence(pairs, sums.z, suspicious)
-
-
-def _weights(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
-    """[W] Return the weight of each annotator's votes; `votes` counts theirs on the tasks of the
-    pairs.
-    """
-    inside = _common_group(pairs, group) >= 0
-    others = (
-        np.bincount(np.concatenate([pairs.one[inside], pairs.other[inside]]), minlength=len(group))
-        / votes
-    )
-    return np.asarray(1 / (1 + np.append(rho, 0.0)[group] * others))
-
-
 class Family(NamedTuple):
     """LLM judges with similar names."""
 
     stem: str
     members: list[int]
-    names: list[str]
     excess: float
     errs_alike: bool
 
 
 def _families(names: Names, pairs: Pairs) -> list[Family]:
-    texts = [str(name) for name in to_list(names)]
     found = []
-    for stem, members in families(texts).items():
-        group = np.full(len(texts), -1)
+    for stem, members in families([str(name) for name in to_list(names)]).items():
+        group = np.full(len(names), -1)
         group[members] = 0
-        sums = _sums(pairs, _common_group(pairs, group), 1)
-        errs_alike = bool(sums.z[0] > MIN_FAMILY_ERRORS and sums.excess[0] > MIN_EXCESS)
-        found.append(
-            Family(stem, members, [texts[m] for m in members], float(sums.excess[0]), errs_alike)
-        )
+        _, _, (excess,), (z,) = _sums(pairs, _common_group(pairs, group), 1)
+        errs_alike = bool(z > MIN_FAMILY_ERRORS and excess > MIN_EXCESS)
+        found.append(Family(stem, members, float(excess), errs_alike))
     return found
-
-
-def _groups(n: int, evidence: Evidence, llm_families: list[Family]) -> Integers:
-    """[W] Connect annotators by suspicious pairs and by families that make the same errors."""
-    pairs, suspicious = evidence.pairs, evidence.suspicious
-    chains = [np.array(family.members) for family in llm_families if family.errs_alike]
-    one = np.concatenate([pairs.one[suspicious], *(chain[:-1] for chain in chains)])
-    other = np.concatenate([pairs.other[suspicious], *(chain[1:] for chain in chains)])
-    links = csr_array((np.ones(len(one)), (one, other)), shape=(n, n))
-    part = connected_components(links, directed=False)[1]
-    several = np.bincount(part, minlength=n) > 1
-    group: Integers = np.where(several, np.cumsum(several) - 1, -1)[part]
-    return group
 
 
 def _warnings(
@@ -369,43 +293,33 @@ def _warnings(
     """Return warnings about families, and about groups that are not families, the largest groups
     first.
     """
+
+    def worth(members: Any) -> str:
+        return f"they are worth about {max(weights[members].sum(), 1.0):.1f} independent ones"
+
     warnings = []
-    for stem, members, texts, family_excess, errs_alike in families:
-        listed = ", ".join(texts)
+    for stem, members, family_excess, errs_alike in families:
+        who = ", ".join(map(str, to_list(names[np.array(members)])))
         if errs_alike:
             warnings.append(
-                f"{listed} are of one family and err alike (excess agreement {family_excess:.2f}):"
-                f" together they are worth about {max(weights[members].sum(), 1.0):.1f} independent"
-                f" judges, so do not count them as {len(members)}"
+                f"{who} are of one family and err alike (excess agreement {family_excess:.2f}):"
+                f" {worth(members)}, so do not count them as {len(members)}"
             )
         elif len(members) >= DOMINANT_FAMILY_SHARE * len(weights):
             warnings.append(
-                f"{len(members)} of {len(weights)} annotators are of the family {stem} ({listed}):"
+                f"{len(members)} of {len(weights)} annotators are of the family {stem} ({who}):"
                 " errors that they share pass for the truth and do not show in votes; add judges"
                 " of other families, or gold truths"
             )
     reported = [family.members for family in families if family.errs_alike]
-    groups = [np.flatnonzero(group == g) for g in range(len(excess))]
-    largest_first = np.argsort([-len(members) for members in groups], kind="stable")
-    new = [g for g in largest_first if groups[g].tolist() not in reported]
-    for g in new[:MAX_NAMED_GROUPS]:
-        members = groups[g]
-        listed = ", ".join(str(name) for name in to_list(names[members[:MAX_NAMED_MEMBERS]]))
-        more = (
-            f" and {len(members) - MAX_NAMED_MEMBERS:,} more"
-            if len(members) > MAX_NAMED_MEMBERS
-            else ""
-        )
-        is_copying = excess[g] > COPYING_EXCESS
-        how = (
-            "as if they copied"
-            if is_copying
-            else "by erring alike or on tasks that are hard for all of them"
-        )
+    groups = [(np.flatnonzero(group == g), rho) for g, rho in enumerate(excess.tolist())]
+    new = [each for each in groups if each[0].tolist() not in reported]
+    new.sort(key=lambda each: -len(each[0]))
+    for some, rho in new[:MAX_NAMED_GROUPS]:
         warnings.append(
-            f"annotators {listed}{more} agree more than their skill explains, {how} (excess"
-            f" agreement {excess[g]:.2f}): they are worth about"
-            f" {max(weights[members].sum(), 1.0):.1f} independent ones"
+            f"annotators {listed(to_list(names[some]), MAX_NAMED_MEMBERS)} agree more than their"
+            " skill explains: they copy, err alike or find the same tasks hard (excess agreement"
+            f" {rho:.2f}); {worth(some)}"
         )
     if len(new) > MAX_NAMED_GROUPS:
         warnings.append(f"{len(new) - MAX_NAMED_GROUPS:,} more groups agree in this way")

@@ -13,16 +13,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from finegold.errors import InputError
-from finegold.insight.votes import Integers, single_votes, true_answers, truth_codes, votes_of
+from finegold.insight.votes import Flags, single_votes, true_answers, truth_codes, votes_of
 from finegold.io.read import read
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals, own_name
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
-
-# of annotators who never voted
-UNKNOWN = ("accuracy", "accuracy_low", "accuracy_high", "empirical_accuracy")
 
 
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
@@ -60,52 +57,45 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
         raise InputError(
             f"{', '.join(reading)} cannot be applied to a result, whose votes are read already"
         )
-    annotations = votes_of(votes if isinstance(votes, ResultData) else read(votes, **reading))
-    if annotations.multi:
-        truth = None if truth is None else true_answers(annotations, truth)
-        annotations = single_votes(annotations)
-    voted, shared, disputed, _ = _count(annotations)
-    n_tasks, absent = (
-        annotations.n_tasks + len(annotations.unlabelled),
-        len(annotations.never_voted),
-    )
-    seen = _classes_of(annotations)
-    class_names = to_list(annotations.class_names)
+    found = votes_of(votes if isinstance(votes, ResultData) else read(votes, **reading))
+    if found.multi:
+        truth = None if truth is None else true_answers(found, truth)
+        found = single_votes(found)
+    names = found.annotator_names
+    if len(found.never_voted):
+        names = names.of([*names, *found.never_voted])
+    n_tasks, shared, W = found.n_tasks + len(found.unlabelled), _shared(found), len(names)
+    task, who, label = found.votes()
+    # 1 where the annotator votes on the task or for the class, even if more than once
+    ones = np.ones(len(who), np.bool_)
+    seen = csr_array((ones, (who, task)), shape=(W, found.n_tasks)).astype(np.int64)
+    counts = seen @ np.column_stack([np.ones(found.n_tasks, np.int64), shared, _disputed(found)])
+    class_names, classes = to_list(found.class_names), _classes_of(found, W)
     if len({type(name) for name in class_names}) > 1:
         # the lists of a data frame hold values of one type
         class_names = [str(name) for name in class_names]
     columns: dict[str, Any] = {
-        "n_votes": np.bincount(annotations.annotator, minlength=annotations.n_annotators),
-        "coverage": voted / n_tasks,
+        "annotator": names,
+        "n_votes": np.bincount(who, minlength=W),
+        "coverage": counts[:, 0] / n_tasks,
         "polarity": [
-            [class_names[k] for k in seen.indices[a:b]] for a, b in pairwise(seen.indptr.tolist())
+            [class_names[k] for k in classes.indices[a:b]]
+            for a, b in pairwise(classes.indptr.tolist())
         ],
-        "overlaps": shared / n_tasks,
-        "conflicts": disputed / n_tasks,
+        "overlaps": counts[:, 1] / n_tasks,
+        "conflicts": counts[:, 2] / n_tasks,
     }
     if isinstance(votes, ResultData):
-        columns |= {"accuracy": votes.accuracy, **known_intervals(votes)}
+        unknown = [None] * len(found.never_voted)
+        known = {"accuracy": votes.accuracy, **known_intervals(votes)}
+        columns |= {name: [*values, *unknown] for name, values in known.items()}
     if truth is not None:
-        codes = truth_codes(annotations, truth, with_gold=True)
-        task, who, label = annotations.votes()
-        n, right = (
-            np.bincount(who[which], minlength=annotations.n_annotators)
-            for which in (codes[task] != MISSING, codes[task] == label)
-        )
-        shares = [r / m if m else None for r, m in zip(right.tolist(), n.tolist(), strict=True)]
+        codes = truth_codes(found, truth, with_gold=True)
+        n = np.bincount(who[codes[task] != MISSING], minlength=W)
+        right = np.bincount(who[codes[task] == label], minlength=W).tolist()
+        shares = [r / m if m else None for r, m in zip(right, n.tolist(), strict=True)]
         columns |= {"n_truths": n, "empirical_accuracy": shares}
-    names = annotations.annotator_names
-    if absent:
-        names = names.of([*names, *annotations.never_voted])
-        # rows of the same type for annotators who never voted
-        for name, values in columns.items():
-            nothing: Any = None if name in UNKNOWN else [] if name == "polarity" else 0
-            if isinstance(values, np.ndarray) and nothing is not None:
-                columns[name] = np.append(values, np.full(absent, nothing, values.dtype))
-            else:
-                columns[name] = [*values, *[nothing] * absent]
-    table = make_frame({"annotator": names, **columns}, like=annotations.annotator_names)
-    return own_name(table, annotations, 1)
+    return own_name(make_frame(columns, like=found.annotator_names), found, 1)
 
 
 def coverage_figures(votes: Annotations) -> dict[str, Any]:
@@ -113,44 +103,36 @@ def coverage_figures(votes: Annotations) -> dict[str, Any]:
     annotators, in conflict.
     """
     votes = single_votes(votes)
-    n_shared, n_disputed = _count(votes)[3]
-    n_tasks, n_voted_for = votes.n_tasks + len(votes.unlabelled), np.diff(_classes_of(votes).indptr)
+    n_tasks = votes.n_tasks + len(votes.unlabelled)
+    n_voted_for = np.diff(_classes_of(votes, votes.n_annotators).indptr)
     return {
         "n_tasks": n_tasks,
         "n_annotators": votes.n_annotators + len(votes.never_voted),
         "n_votes": votes.n_votes,
         "classes": to_list(votes.class_names),
         "coverage": votes.n_tasks / n_tasks,
-        "overlaps": n_shared / n_tasks,
-        "conflicts": n_disputed / n_tasks,
+        "overlaps": int(_shared(votes).sum()) / n_tasks,
+        "conflicts": int(_disputed(votes).sum()) / n_tasks,
         "n_one_class": int((n_voted_for == 1).sum()),
         "never_voted": to_list(votes.never_voted),
     }
 
 
-def _count(votes: Annotations) -> tuple[Integers, Integers, Integers, tuple[int, int]]:
-    """[W] Count the tasks that each annotator votes on, shares and disputes, and those that are
-    shared and disputed.
-    """
+def _shared(votes: Annotations) -> Flags:
+    """[T] Return whether several annotators vote on the task."""
     task, who, _ = votes.votes()
-    shape = (votes.n_annotators, votes.n_tasks)
-    # 1 where the annotator votes on the task, even if more than once
-    seen = csr_array((np.ones(len(who), np.bool_), (who, task)), shape=shape).astype(np.int64)
-    is_shared = seen.sum(axis=0) > 1
-    # with votes for two classes, every annotator disagrees with another one
-    is_disputed = is_shared & (np.diff(votes.task_ptr) > 1)
-    counts = (
-        seen @ each.astype(np.int64) for each in (np.ones_like(is_shared), is_shared, is_disputed)
-    )
-    voted, shared, disputed = counts
-    return voted, shared, disputed, (int(is_shared.sum()), int(is_disputed.sum()))
+    pairs = np.unique(task * np.int64(votes.n_annotators) + who)
+    return np.bincount(pairs // votes.n_annotators, minlength=votes.n_tasks) > 1
 
 
-def _classes_of(votes: Annotations) -> csr_array:
-    """[W, K] Return a sparse matrix that is True where the annotator votes for the class at least
-    once.
+def _disputed(votes: Annotations) -> Flags:
+    """[T] Return whether several annotators vote on the task, for several classes: then every one
+    disagrees with another.
     """
+    return _shared(votes) & (np.diff(votes.task_ptr) > 1)
+
+
+def _classes_of(votes: Annotations, n: int) -> csr_array:
+    """[n, K] Return True where the annotator votes for the class at least once."""
     _, who, label = votes.votes()
-    return csr_array(
-        (np.ones(len(who), np.bool_), (who, label)), shape=(votes.n_annotators, votes.n_classes)
-    )
+    return csr_array((np.ones(len(who), np.bool_), (who, label)), shape=(n, votes.n_classes))

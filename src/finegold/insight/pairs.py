@@ -1,7 +1,7 @@
-"""Pairs of votes on the same task. If there are too many for memory, random tasks are sampled.
+"""Pairs of votes on the same task, and of annotators who share tasks.
 
-On a task with very many votes, only the annotators with the most votes are kept: they have the most
-tasks in common.
+If there are too many pairs of votes for memory, random tasks are sampled. On a task with very many
+votes, only the annotators with the most votes are kept: they have the most tasks in common.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from finegold.insight.votes import Floats, Integers
 from finegold.kernels.cells import count
 from finegold.results.data import rows_of
 from finegold.votes.annotations import Annotations
 
-Integers = NDArray[np.int64]
+# if there are more pairs of votes, a sample of the tasks is used
+MAX_VOTE_PAIRS = 2_000_000
 # a sample has at least this number of tasks, if there are as many
 MIN_SAMPLED_TASKS = 50
 
@@ -24,9 +26,8 @@ MIN_SAMPLED_TASKS = 50
 class VotePairs(NamedTuple):
     """All pairs of votes on the sampled tasks."""
 
-    # [n] position of the first vote
+    # [n] positions of both votes
     one: Integers
-    # [n] position of the second vote
     other: Integers
     # [n]
     task: Integers
@@ -41,56 +42,93 @@ def sample_vote_pairs(votes: Annotations, rng: np.random.Generator, most: int) -
     order = rng.permutation(votes.n_tasks)
     first, n = rows_of(votes, order)
     is_cut = (n * (n - 1) // 2).sum() > most
-    most_votes = (
-        isqrt(2 * most // min(votes.n_tasks, MIN_SAMPLED_TASKS)) if is_cut else int(n.max())
-    )
-    capped = np.minimum(n, most_votes)
-    total = np.cumsum(capped * (capped - 1) // 2)
-    kept = (
-        len(order) if total[-1] <= most else max(int(np.searchsorted(total, most, side="right")), 1)
-    )
-    order, first, n = order[:kept], first[:kept], n[:kept]
-    wide = n > most_votes
-    rows, parts = [], [(np.empty(0, np.int64),) * 3]
-    # all pairs of the tasks with this number of votes
-    for size in np.unique(n[~wide]):
-        tasks = n == size
-        votes_of_task = first[tasks][:, None] + np.arange(size)
-        rows.append(votes_of_task.ravel())
-        i, j = np.triu_indices(int(size), 1)
-        parts.append(
-            (
-                votes_of_task[:, i].ravel(),
-                votes_of_task[:, j].ravel(),
-                np.repeat(order[tasks], len(i)),
-            )
-        )
-    if wide.any():
+    widest = isqrt(2 * most // min(len(n), MIN_SAMPLED_TASKS)) if is_cut else int(n.max())
+    size = np.minimum(n, widest)
+    enough = np.searchsorted(np.cumsum(size * (size - 1) // 2), most, side="right")
+    kept = slice(max(int(enough), 1))
+    order, first, n, size = order[kept], first[kept], n[kept], size[kept]
+    is_wide = n > widest
+    # of annotators by number of votes; ties are in random order
+    rank: Integers = np.empty(votes.n_annotators, np.int64)
+    if is_wide.any():
         n_votes = count(votes.annotator, votes.n_annotators)
-        # of annotators by number of votes; ties are in random order
-        rank = np.empty(len(n_votes), np.int64)
-        rank[np.lexsort((rng.permutation(len(n_votes)), -n_votes))] = np.arange(len(n_votes))
-        for task, start, size in zip(order[wide], first[wide], n[wide], strict=True):
-            ranks = rank[votes.annotator[start : start + size]]
-            rows.append(np.sort(np.argsort(ranks, kind="stable")[:most_votes]) + start)
-            i, j = np.triu_indices(most_votes, 1)
-            parts.append((rows[-1][i], rows[-1][j], np.full(len(i), task)))
+        by_votes = np.lexsort((rng.permutation(len(n_votes)), -n_votes))
+        rank[by_votes] = np.arange(len(n_votes))
+    parts, cast = [], np.zeros(votes.n_annotators, np.int64)
+    for k in np.unique(size).tolist():
+        tasks = np.flatnonzero(size == k)
+        rows = first[tasks][:, None] + np.arange(k)
+        for place in np.flatnonzero(is_wide[tasks]):
+            all_rows = first[tasks[place]] + np.arange(n[tasks[place]])
+            rows[place] = np.sort(all_rows[np.argsort(rank[votes.annotator[all_rows]])[:k]])
+        i, j = np.triu_indices(k, 1)
+        parts.append((rows[:, i].ravel(), rows[:, j].ravel(), np.repeat(order[tasks], len(i))))
+        cast += count(votes.annotator[rows.ravel()], votes.n_annotators)
     one, other, of_task = (np.concatenate(side) for side in zip(*parts, strict=True))
-    cast = count(votes.annotator[np.concatenate(rows)], votes.n_annotators)
     note = ""
-    if kept < votes.n_tasks or wide.any():
-        on = (
-            f"on {kept:,} random tasks of {votes.n_tasks:,}"
-            if kept < votes.n_tasks
-            else "on all tasks"
-        )
-        among = (
-            f", and on each only the {most_votes:,} annotators with the most votes"
-            if wide.any()
-            else ""
-        )
+    if len(order) < votes.n_tasks or is_wide.any():
+        some = f"{len(order):,} random tasks of {votes.n_tasks:,}"
         note = (
             "there are too many pairs of votes to compare all annotators two by two: this was done"
-            f" {on}{among}"
+            f" on {some if len(order) < votes.n_tasks else 'all tasks'}"
         )
+        if is_wide.any():
+            note += f", and on each only the {widest:,} annotators with the most votes"
     return VotePairs(one, other, of_task, cast, note)
+
+
+class AnnotatorPairs(NamedTuple):
+    """Pairs of annotators who share enough tasks, as codes."""
+
+    one: Integers
+    other: Integers
+    # number of tasks
+    shared: Integers
+    # share of the shared tasks, and what is expected of independent annotators
+    agreed: Floats
+    expected: Floats
+
+    @property
+    def excess(self) -> Floats:
+        """Agreement beyond the expected one, as a share of what is possible: 1 for copies."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            excess = (self.agreed - self.expected) / (1 - self.expected)
+            return np.where(self.expected < 1, excess, np.nan)
+
+
+def group_pairs(
+    one: Integers, other: Integers, n: int, least: int
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return the annotators of each distinct pair that occurs often enough, how often it does, and
+    the pair of each row, or -1.
+    """
+    key, pair, times = np.unique(
+        np.minimum(one, other) * n + np.maximum(one, other), return_inverse=True, return_counts=True
+    )
+    enough = times >= least
+    first, second = np.divmod(key[enough], n)
+    number = np.where(enough, np.cumsum(enough) - 1, -1)[pair]
+    return first, second, times[enough].astype(np.int64), number
+
+
+def annotator_pairs(
+    votes: Annotations, least: int, weights: Floats | None = None, seed: int = 0
+) -> tuple[AnnotatorPairs, str]:
+    """Return the pairs of annotators with at least so many tasks, and a note on pairs of votes that
+    were left out. With weights [K, K], votes agree in part.
+    """
+    one, other, _, _, note = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS)
+    who, label, K = votes.annotator.astype(np.int64), votes.votes()[2], votes.n_classes
+    swap = who[one] > who[other]
+    one, other = np.where(swap, other, one), np.where(swap, one, other)
+    first, second, shared, pair = group_pairs(who[one], who[other], votes.n_annotators, least)
+    rows, n = pair >= 0, len(shared)
+    pair, of_first, of_second = pair[rows], label[one[rows]], label[other[rows]]
+    agree = of_first == of_second if weights is None else weights[of_first, of_second]
+    # chance: the product of both annotators' vote counts
+    ones = np.ones(len(pair))
+    counts, others = (csr_array((ones, (pair, v)), shape=(n, K)) for v in (of_first, of_second))
+    near = counts if weights is None else csr_array(counts @ weights)
+    chance = (near * others).sum(axis=1) / shared**2
+    agreed = np.bincount(pair, agree, minlength=n) / shared
+    return AnnotatorPairs(first, second, shared, agreed, chance), note

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from finegold.insight.agreement import table_of
-from finegold.insight.votes import Floats, Integers, single_labels, votes_of
+from finegold.insight.votes import Floats, Integers, add_up, single_labels, votes_of
 from finegold.results.data import ResultData, suggested_accuracies
 from finegold.votes.frames import make_frame
 
@@ -91,7 +90,12 @@ def spam(result: ResultData) -> Spam:
     pooled = np.bincount(truth * K + label, counts, minlength=K * K).reshape(K, K) + MIN_COUNT
     # confusion matrix of all annotators together
     pooled = pooled / pooled.sum(axis=1, keepdims=True)
-    own, by_truth = table_of(who, label, n, W, K), table_of(who, truth, n, W, K)
+
+    def table(of: Integers, values: Floats) -> Floats:
+        """[W, K] Sum the values of each annotator by class."""
+        return add_up(who * K + of, values, W * K).reshape(W, K)
+
+    own, by_truth = table(label, n), table(truth, n)
     n_votes, total = own.sum(axis=1), own.sum(axis=0) + MIN_COUNT
     # log p(votes | one distribution) - log p(votes | one for each truth)
     blind = _log_rising(PRIOR_VOTES * total / total.sum(), own).sum(axis=1) - _log_rising(
@@ -108,7 +112,7 @@ def spam(result: ResultData) -> Spam:
     # squares beyond those of the prior
     gained = ((old + n) ** 2 - old**2) / of_row**2
     squares = np.bincount(who, gained, minlength=W) + (1 / size**2) @ (before**2).sum(1)
-    together = table_of(who, label, n / of_row, W, K) + (1 / size) @ before
+    together = table(label, n / of_row) + (1 / size) @ before
     score = (K * squares - (together**2).sum(axis=1)) / (K * (K - 1)) if K > 1 else np.zeros(W)
     kind, enough = np.full(W, "", dtype="U9"), n_votes >= MIN_VOTES
     kind[enough & (suggested_accuracies(result)[1] < 1 / K) & (evidence < 0)] = "inverted"

@@ -61,3 +61,9 @@ def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool
             " count"
         )
     return codes
+
+
+def add_up(place: Integers, values: Floats, n: int) -> Floats:
+    """[n] Sum the values with the same place."""
+    sums: Floats = np.bincount(place, values, minlength=n).astype(np.float64, copy=False)
+    return sums
