@@ -15,33 +15,6 @@ from tests.support.cli_helpers import run, succeed, write
 HEADER = "task,worker,label\n"
 
 
-def table(
-    path: Path, tasks: int, annotators: int, label: str = "ab", names: tuple[str, str] = ("t", "w")
-) -> Path:
-    rows = [
-        f"{names[0]}{i},{names[1]}{j},{label[(i + j) % len(label)]}"
-        for i in range(tasks)
-        for j in range(annotators)
-    ]
-    return write(path, "\n".join(["task,worker,label", *rows, ""]))
-
-
-def test_columns_that_look_swapped_are_said(tmp_path: Path) -> None:
-    swapped = table(tmp_path / "v.csv", 4, 30, names=("worker", "img"))
-    with pytest.warns(
-        FinegoldWarning,
-        match="30 annotators, such as img0, for 4 tasks, such as worker0; .*swapped; use task=NAME",
-    ):
-        finegold.read(swapped)
-
-
-def test_many_annotators_with_names_of_annotators_are_fine(tmp_path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        finegold.read(table(tmp_path / "v.csv", 4, 30))
-        finegold.read(table(tmp_path / "v.csv", 30, 4, names=("worker", "img")))
-
-
 def test_truths_are_spelled_like_normalised_votes(tmp_path: Path) -> None:
     votes = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,Cat\nt1,a,dog\nt1,b,dog\n")
     truth = write(tmp_path / "truth.csv", "task,truth\nt0,CAT\nt1,dog.\n")

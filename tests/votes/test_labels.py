@@ -84,7 +84,7 @@ def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(
         found = finegold.read(path, **how)
     assert votes_of(found) == {(1, "a", 0), (1, "b", -1), (2, "a", 1), (2, "b", 1)}
     assert [str(one.message) for one in said] == [
-        'the label -1 (1) is read as a class; if it means "no vote", as in label matrices of Snorkel, use missing=[-1]'
+        "the label -1 (1) is read as a class; if it means \"no vote\", use missing=['-1']"
     ]
     assert to_list(finegold.read(path, missing=[-1], **how).class_names) == [0, 1]
     assert to_list(finegold.read(path, missing=[], **how).class_names) == [-1, 0, 1]

@@ -27,7 +27,7 @@ from finegold.votes.merging import merge
 SHARED = ("alias", "normalise", "missing", "classes", "ordered", "multi", "repeated", "people")
 # kinds of findings that concern a file, not all votes together
 OF_A_FILE = (
-    *("merged", "no vote", "no answer", "dates", "headers", "ids", "minus one", "alias"),
+    *("merged", "no vote", "no answer", "dates", "headers", "ids", "alias"),
     *("gold tasks", "gold classes", "gold codes"),
 )
 MAX_EXAMPLES = 20

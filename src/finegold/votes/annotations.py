@@ -7,33 +7,34 @@ depends on the task and the class voted for, not on who voted, so it is computed
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError, use, warn_user
 from finegold.kernels import Votes, cells
-from finegold.kernels.compiling import in_threads
 from finegold.votes.encoding import (
     MISSING,
+    Coded,
     Codes,
     Names,
+    as_text,
     encode,
     match,
     renumber,
+    series_of,
+    text_of,
     to_list,
 )
 from finegold.votes.hygiene import Hygiene
 
-Integers = NDArray[np.int64]
 Repeated = Literal["first", "last", "majority", "all", "error"]
 # the others keep the first vote
 SORT_POLICIES = {"last": cells.LAST, "all": cells.KEEP_ALL}
 MAX_CLASSES = 65_536
-# whose votes a thread counts
-TASKS_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)
@@ -108,22 +109,15 @@ class Annotations:
         (['cat', 'dog'], [2, 1])
     """
 
-    # [T+1] first cell of each task
     task_ptr: NDArray[np.int64]
-    # [C+1] first vote of each cell
     cell_ptr: NDArray[np.int64]
-    # [C] the class of each cell
     cell_class: NDArray[np.uint8] | NDArray[np.uint16]
-    # [L] who cast each vote
     annotator: Codes
-    # [T] the known truth, MISSING where there is none
     gold: Codes
     task_names: Names
     annotator_names: Names
     class_names: Names
-    # tasks with missing votes only
     unlabelled: Names = field(default_factory=lambda: Names([]))
-    # annotators with missing votes only
     never_voted: Names = field(default_factory=lambda: Names([]))
     counts: Counts = Counts()
     hygiene: Hygiene = field(default_factory=Hygiene)
@@ -154,14 +148,7 @@ class Annotations:
     @property
     def votes_per_task(self) -> NDArray[np.int64]:
         """The number of votes of each task."""
-        votes = np.empty(len(self.task_ptr) - 1, np.int64)
-
-        def count(start: int) -> None:
-            first = self.cell_ptr[self.task_ptr[start : start + TASKS_AT_ONCE + 1]]
-            np.subtract(first[1:], first[:-1], out=votes[start : start + TASKS_AT_ONCE])
-
-        in_threads(count, range(0, len(votes), TASKS_AT_ONCE))
-        return votes
+        return np.diff(self.cell_ptr[self.task_ptr])
 
     def __repr__(self) -> str:
         return (
@@ -175,9 +162,7 @@ class Annotations:
         """What was read but left out, in words; empty if nothing was."""
         from finegold.votes.hygiene import left_out_words
 
-        return left_out_words(
-            self.counts, self.hygiene, len(self.unlabelled), to_list(self.never_voted)
-        )
+        return left_out_words(self)
 
     def _repr_html_(self) -> str:
         from finegold.votes.notebook import annotations_html
@@ -250,19 +235,31 @@ class Annotations:
             >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
             Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
         """
-        columns = [Names(task), Names(annotator), Names(label)]
-        if len({len(column) for column in columns}) != 1:
-            lengths = ", ".join(f"{len(column):,}" for column in columns)
+        tasks, annotators, labels = Names(task), Names(annotator), Names(label)
+        lengths = [len(column) for column in (tasks, annotators, labels)]
+        if len({*lengths}) != 1:
+            shown = ", ".join(f"{length:,}" for length in lengths)
             raise InputError(
-                f"task, annotator and label must be equally long, but have {lengths} entries"
+                f"task, annotator and label must be equally long, but have {shown} entries"
             )
-        gold, n = dict(gold or {}), len(columns[2])
-        tasks, annotators = encode(columns[0]), encode(columns[1])
-        labels, class_names = _encode_labels(columns[2], list(gold.values()), classes)
-        truths = match(list(gold), tasks.names), labels[n:]
-        names = tasks.names, annotators.names, class_names
-        codes = tasks.codes, annotators.codes, labels[:n]
-        return cls.from_codes(*codes, *names, gold=truths, repeated=repeated)
+        gold, n = dict(gold or {}), len(labels)
+        by_task, by_annotator = encode(tasks), encode(annotators)
+        # labels and truths have one list of classes
+        coded = encode(labels.of([*labels, *gold.values()]) if gold else labels)
+        if classes is not None:
+            chosen = Names(list(classes))
+            codes = match(coded.names, chosen)
+            if (codes == MISSING).any():
+                unknown = coded.names[int(np.argmin(codes))]
+                among = f"the given classes {to_list(chosen)}"
+                raise InputError(f"label {unknown!r} is not among {among}")
+            coded = Coded(renumber(coded.codes, codes), chosen)
+        return cls.from_codes(
+            *(by_task.codes, by_annotator.codes, coded.codes[:n]),
+            *(by_task.names, by_annotator.names, coded.names),
+            gold=(match(list(gold), by_task.names), coded.codes[n:]),
+            repeated=repeated,
+        )
 
     @classmethod
     def from_matrix(
@@ -314,33 +311,23 @@ class Annotations:
         # NumPy turns [1, "a"] into text
         if values.dtype.kind == "U" and not isinstance(matrix, np.ndarray):
             values = np.asarray(matrix, dtype=object)
-        voted = values != (str(abstain) if values.dtype.kind == "U" else abstain)
-        # missing values in arrays of objects are found when labels are encoded
-        if values.dtype.kind == "f":
-            voted = voted & ~np.isnan(values)
-        if isinstance(matrix, np.ma.MaskedArray):
-            voted = voted & ~np.ma.getmaskarray(matrix)
-        voted = voted.astype(np.bool_)
-        row, column = np.nonzero(voted)
-        label = values[voted]
-        if label.dtype.kind == "f" and np.isfinite(label).all() and (label == np.rint(label)).all():
-            # missing values turn integers into floats
-            label = label.astype(np.int64)
-        n_tasks, n_annotators = values.shape
-        task, task_names = _matrix_names(tasks, n_tasks, "tasks")
-        annotator, annotator_names = _matrix_names(annotators, n_annotators, "annotators")
-        label_codes, class_names = _encode_labels(Names(label), [], classes)
-        # a missing vote for each, so that they are listed as unlabelled
-        empty = np.setdiff1d(np.arange(n_tasks), row)
-        nobody = np.zeros(len(empty), np.int32)
-        votes = cls.from_codes(
-            np.append(task[row], task[empty]),
-            np.append(annotator[column], nobody),
-            np.append(label_codes, nobody + np.int32(MISSING)),
-            *(task_names, annotator_names, class_names),
+        labels = series_of(values.ravel())
+        numbers = labels.drop_nulls().drop_nans() if labels.dtype.is_float() else None
+        # missing values turn integers into floats
+        if numbers is not None and (numbers == numbers.round()).all() and numbers.is_finite().all():
+            labels = labels.fill_nan(None).cast(pl.Int64)
+        abstains = (as_text(labels) == text_of(abstain)).fill_null(True)
+        labels = labels.set(
+            abstains | pl.Series(np.ma.getmaskarray(np.ma.asanyarray(matrix)).ravel()), None
         )
-        return replace(
-            votes, counts=Counts(n_tasks * n_annotators, n_tasks * n_annotators - votes.n_votes)
+        n_tasks, n_annotators = values.shape
+        of_rows = _matrix_names(tasks, n_tasks, "tasks")
+        of_columns = _matrix_names(annotators, n_annotators, "annotators")
+        return cls.from_arrays(
+            of_rows[np.repeat(np.arange(n_tasks), n_annotators)],
+            of_columns[np.tile(np.arange(n_annotators), n_tasks)],
+            labels,
+            classes=classes,
         )
 
     @classmethod
@@ -466,34 +453,16 @@ def warn_of_unused_gold(count: int) -> None:
         warn_user(text)
 
 
-def _encode_labels(
-    labels: Names, truths: list[Any], classes: Sequence[Any] | None
-) -> tuple[Codes, Names]:
-    """Encode the labels, followed by the gold truths, with one list of classes."""
-    coded = encode(labels.of([*labels, *truths]) if truths else labels)
-    if classes is None:
-        return coded.codes, coded.names
-    chosen = Names(list(classes))
-    codes = match(coded.names, chosen)
-    if (codes == MISSING).any():
-        unknown = coded.names[int(np.argmin(codes))]
-        raise InputError(f"label {unknown!r} is not among the given classes {to_list(chosen)}")
-    return renumber(coded.codes, codes), chosen
-
-
-def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, Names]:
-    """Return the code of each row or column and the sorted names, by default numbers from 0."""
-    if given is None:
-        return np.arange(length, dtype=np.int32), Names(np.arange(length))
-    coded = encode(Names(list(given)))
-    codes, names = coded.codes, coded.names
-    if len(codes) != length:
-        raise InputError(
-            f"{what} must have {length:,} names, one for each in the matrix, but has {len(codes):,}"
-        )
+def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> Names:
+    """Return the names of rows or columns, by default numbers from 0."""
+    names = Names(np.arange(length) if given is None else list(given))
     if len(names) != length:
+        raise InputError(
+            f"{what} must have {length:,} names, one for each in the matrix, but has {len(names):,}"
+        )
+    if len(encode(names).names) != length:
         raise InputError(f"{what} must be distinct names, but some are missing or repeated")
-    return codes, names
+    return names
 
 
 # Repeated votes of an annotator on a task
@@ -506,55 +475,45 @@ class Repeats(NamedTuple):
     agreeing: int
 
 
+PAIR = ("task", "annotator")
+
+
 def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
     """Return one vote per annotator and task, the most frequent one. If several are tied, there is
     no vote.
     """
     # The result does not depend on the order of the rows. An LLM judge whose verdict changes when
     # the answers are swapped therefore has no vote.
-    of_group, n_groups, (row, count) = _groups(task, annotator, label)
-    group = of_group[row]
-    most = np.zeros(n_groups, np.int64)
-    np.maximum.at(most, group, count)
-    leads = count == most[group]
-    leaders = np.bincount(group[leads], minlength=n_groups)
-    chosen = row[leads & (leaders[group] == 1)]
-    return task[chosen], annotator[chosen], label[chosen]
+    counted = _count_votes(task, annotator, label)
+    best = counted.filter(pl.col("n") == pl.col("n").max().over(PAIR))
+    chosen = best.filter(pl.len().over(PAIR) == 1)
+    return chosen["task"].to_numpy(), chosen["annotator"].to_numpy(), chosen["label"].to_numpy()
 
 
 def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
-    pair = np.sort(_pairs(task, annotator))
+    """Count pairs of votes of one annotator on one task, and those that agree."""
+    pair = np.sort(task * (np.int64(annotator.max()) + 1) + annotator)
     # the usual case, and this check is cheap
     if (pair[1:] != pair[:-1]).all():
         return Repeats(0, 0)
-    of_group, _, (_, count) = _groups(task, annotator, label)
-    votes = np.bincount(of_group)
-    return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
+    counted = _count_votes(task, annotator, label)
+    votes = counted.group_by(PAIR).agg(pl.col("n").sum())
+    n_pairs, agreeing = (
+        int((each["n"] * (each["n"] - 1)).to_numpy().sum()) // 2 for each in (votes, counted)
+    )
+    return Repeats(n_pairs, agreeing)
 
 
 def count_disagreeing(task: Codes, annotator: Codes, label: Codes) -> int:
     """Count the pairs of task and annotator that have different labels."""
-    of_group, _, (row, _) = _groups(task, annotator, label)
-    return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
+    counted = _count_votes(task, annotator, label)
+    return counted.group_by(PAIR).len().filter(pl.col("len") > 1).height
 
 
-def _groups(
-    task: Codes, annotator: Codes, label: Codes
-) -> tuple[Integers, int, tuple[Integers, Integers]]:
-    """Return the group (task and annotator) of each vote, how many there are, and a row and count
-    per label.
-    """
-    groups, of_group = np.unique(_pairs(task, annotator), return_inverse=True)
-    _, row, count = np.unique(
-        of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True
-    )
-    return of_group, len(groups), (row, count)
-
-
-def _pairs(task: Codes, annotator: Codes) -> Integers:
-    """Return one number for each pair of task and annotator."""
-    numbers: Integers = task * (np.int64(annotator.max()) + 1) + annotator
-    return numbers
+def _count_votes(task: Codes, annotator: Codes, label: Codes) -> pl.DataFrame:
+    """Return how often each annotator gave each label to each task, as `n`."""
+    votes = pl.DataFrame({"task": task, "annotator": annotator, "label": label})
+    return votes.group_by(votes.columns).agg(pl.len().cast(pl.Int64).alias("n"))
 
 
 def kernel_votes(votes: Annotations, first: int = 0, end: int | None = None) -> Votes:

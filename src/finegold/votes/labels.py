@@ -45,10 +45,8 @@ def fold_words(missing: Iterable[Any] | None) -> frozenset[str]:
     """Return words that mean "no vote" as `is_missing` compares them; None stands for the usual
     ones.
     """
-    return frozenset(
-        text_of(word).strip().casefold()
-        for word in (MISSING_LABELS if missing is None else missing)
-    )
+    words = MISSING_LABELS if missing is None else missing
+    return frozenset(text_of(word).strip().casefold() for word in words)
 
 
 def is_missing(label: Any, words: frozenset[str] = frozenset()) -> bool:
@@ -71,15 +69,9 @@ def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
     """Return how often each word occurs among the cells that is not among the votes; blank is not a
     word.
     """
-    kept = set(map(text_of, votes.names))
-    words = {
-        code: text_of(name) for code, name in enumerate(cells.names) if not encoding.is_blank(name)
-    }
-    return {
-        word: int(np.count_nonzero(cells.codes == code))
-        for code, word in words.items()
-        if word not in kept
-    }
+    kept, counts = set(map(text_of, votes.names)), count(cells.codes, len(cells.names))
+    words = zip(map(text_of, cells.names), counts.tolist(), strict=True)
+    return {word: n for word, n in words if word.strip() and word not in kept}
 
 
 # Which cells hold sets of labels, and which options do they hold?
@@ -88,10 +80,10 @@ def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
 NOTHING = "[]"
 # the first one that occurs separates the options of a column
 SEPARATORS = (";", "|", ",")
-# the share of the votes that may be lists by mistake
-FEW_LISTS = 0.02
 # commas occur in ordinary labels, such as Paris, Texas
 CLEAR_SEPARATORS = (";", "|")
+# the share of the votes that may be lists by mistake
+FEW_LISTS = 0.02
 
 
 def as_cell(options: Iterable[Any]) -> str:
@@ -101,14 +93,14 @@ def as_cell(options: Iterable[Any]) -> str:
 
 def separator_of(cells: Sequence[str]) -> str:
     """Return the character between the options of these cells."""
-    plain = [cell for cell in cells if _listed(cell) is None]
+    plain = [cell for cell in cells if _items_of(cell) is None]
     return next((mark for mark in SEPARATORS if any(mark in cell for cell in plain)), SEPARATORS[0])
 
 
 def options_of(cell: str, separator: str) -> list[str]:
     """Return the options of a cell: a list in JSON or Python, or options with a separator between."""
-    listed = _listed(cell)
-    parts = cell.split(separator) if listed is None else listed
+    items = _items_of(cell)
+    parts = cell.split(separator) if items is None else items
     return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 
@@ -117,42 +109,35 @@ def known_options(cell: str, known: set[str]) -> list[str]:
     if cell.strip() in known:
         return [cell.strip()]
     splits = [options_of(cell, mark) for mark in SEPARATORS]
-    return next(
-        (options for options in splits if known.issuperset(options)),
-        options_of(cell, separator_of([cell])),
-    )
+    own = options_of(cell, separator_of([cell]))
+    return next((options for options in splits if known.issuperset(options)), own)
 
 
 def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: bool = False) -> bool:
     """Return whether distinct cells, which occur so often, are sets: lists, or options with ; or |
     in most votes.
     """
-    # An export writes | between the labels of one answer, so one such answer is enough if any of
-    # its labels occurs again.
     if not any(mark in cell for cell in cells for mark in (*CLEAR_SEPARATORS, "[", "{")):
         return False
     separator = separator_of(cells)
     parts = [options_of(cell, separator) for cell in cells]
     several = np.array([len(some) > 1 for some in parts], dtype=bool)
-    listed = np.array([_listed(cell) is not None for cell in cells], dtype=bool)
-    plain = several & ~listed if separator in CLEAR_SEPARATORS else np.zeros(len(cells), dtype=bool)
-    total = counts.sum()
-    if 2 * counts[listed].sum() > total or counts[listed & several].sum() > FEW_LISTS * total:
+    are_lists = np.array([_items_of(cell) is not None for cell in cells], dtype=bool)
+    total, n_lists = counts.sum(), counts[are_lists].sum()
+    if 2 * n_lists > total or counts[are_lists & several].sum() > FEW_LISTS * total:
         return True
-    if 2 * counts[plain].sum() > total:
-        return bool(2 * counts[plain & (_recurring(parts) == 1)].sum() > total)
-    return of_export and bool((plain & (_recurring(parts) > 0)).any())
-
-
-def _recurring(parts: list[list[str]]) -> NDArray[np.float64]:
-    """Return the share of each cell's options that occur in another cell, too."""
+    if separator not in CLEAR_SEPARATORS:
+        return False
+    # An export writes | between the labels of one answer, so one such answer is enough if any of
+    # its labels occurs again.
     occurs = Counter(option for some in parts for option in some)
-    return np.array(
-        [sum(occurs[option] > 1 for option in some) / max(len(some), 1) for some in parts]
-    )
+    enough = any if of_export else all
+    recur = np.array([enough(occurs[option] > 1 for option in some) for some in parts], dtype=bool)
+    n_sets = counts[several & ~are_lists & recur].sum()
+    return bool(n_sets > 0 if of_export else 2 * n_sets > total)
 
 
-def _listed(cell: str) -> list[str] | None:
+def _items_of(cell: str) -> list[str] | None:
     """Return the items of a list or set such as ["a", "b"] or {'a', 'b'}, or None for any other
     text.
     """
@@ -200,26 +185,21 @@ class Spellings(NamedTuple):
 
     labels: Coded
     truths: list[Any]
-    # of votes of each code of the labels; by default 1
-    counts: NDArray[np.int64] | None = None
 
     def known(self) -> dict[str, Any]:
         """Every label and truth by its text."""
         return {text_of(name): name for name in [*self.truths, *self.labels.names]}
 
     def frequency(self) -> dict[str, int]:
-        codes, names = self.labels.codes, self.labels.names
-        if self.counts is None:
-            counts = count(codes, len(names))
-        else:
-            counts = np.bincount(codes[codes != MISSING], self.counts, minlength=len(names))
-        return {text_of(name): int(n) for name, n in zip(names, counts, strict=True)}
+        """The number of votes for each label, by its text."""
+        counts = count(self.labels.codes, len(self.labels.names)).tolist()
+        return dict(zip(map(text_of, self.labels.names), counts, strict=True))
 
     def renamed(self, new: dict[str, Any]) -> Spellings:
         """Replace labels and truths by their text."""
         names = [new.get(text_of(name), name) for name in self.labels.names]
         truths = [new.get(text_of(truth), truth) for truth in self.truths]
-        return Spellings(self.labels.renamed(self.labels.names.of(names)), truths, self.counts)
+        return Spellings(self.labels.renamed(self.labels.names.of(names)), truths)
 
 
 def replace_aliases(
@@ -229,7 +209,7 @@ def replace_aliases(
     known = spellings.known()
     new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
     if new or not known or not class_of:
-        return spellings.renamed(new), _merged_findings(new, spellings.frequency())
+        return spellings.renamed(new), _report_merged(new, spellings.frequency())
     text = "none of the spellings of the alias occurs among the labels"
     sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
     return spellings, [Finding("alias", f"{text}: {sides}; check that they are written alike")]
@@ -241,55 +221,62 @@ def unify(
     normalise: bool = False,
     is_wide: bool = False,
 ) -> tuple[Spellings, list[Finding]]:
-    """Merge numbers that differ in format only, and all spellings of one class if `normalise`."""
-    # Otherwise a finding shows the other spellings.
-    findings: list[Finding] = []
-    labels = spellings.labels.names
-    if labels.values.dtype.is_integer() and not spellings.truths and classes is None:
-        return spellings, findings
+    """Merge spellings of one class: numbers that differ in format only, and all if `normalise`.
+    Otherwise report them.
+    """
+    names = spellings.labels.names
+    if names.values.dtype.is_integer() and not spellings.truths and classes is None:
+        return spellings, []
     # a truth that matches a label becomes that label: False for "False"
-    if spellings.truths:
-        codes = match(spellings.truths, labels).tolist()
-        truths = zip(spellings.truths, codes, strict=True)
-        spellings = spellings._replace(
-            truths=[truth if code == MISSING else labels[code] for truth, code in truths]
-        )
+    codes = match(spellings.truths, names).tolist() if spellings.truths else []
+    pairs = zip(spellings.truths, codes, strict=True)
+    truths = [truth if code == MISSING else names[code] for truth, code in pairs]
+    spellings = spellings._replace(truths=truths)
     given = [] if classes is None else list(map(text_of, listed_classes(classes)))
-    known = spellings.known()
-    numbers = {text: shortest_number(text.strip()) for text in dict.fromkeys([*given, *known])}
-    is_merged = None not in numbers.values() and _group_by(numbers, lambda text: str(numbers[text]))
-    # 1, 01 and 1.0 are one if everything is a number
-    if is_merged and len(set(map(_key, given))) == len(given):
-        written = {_key(text): text for text in given}
-        forms = {text: written.get(_key(text), str(numbers[text])) for text in known}
-        counts = spellings.frequency()
-        changed, merged = _merged_into(forms, counts)
-        shown = [f"{name} = {_list_groups([group], counts)}" for name, group in changed.items()]
-        text = (
-            f"labels that differ only in number format were merged: {listed(shown, SHOWN_GROUPS)}"
-        )
-        # pandas writes 1.0 where a column has gaps
-        is_usual = all(
-            form.removesuffix(".0") == name for name, group in changed.items() for form in group
-        )
-        is_usual = is_usual and is_wide
-        findings.append(Finding("merged", text, groups=merged, is_silent=is_usual))
-        spellings = spellings.renamed(
-            {text: known.get(number, number) for text, number in forms.items()}
-        )
-        known = spellings.known()
+    known, counts = spellings.known(), spellings.frequency()
     groups = _group_by([*known, *given], _key)
-    if not groups or (given and not normalise):
-        return spellings, findings
-    counts = spellings.frequency()
-    if not normalise:
-        return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
+    # 1, 01 and 1.0 are one if everything is a number
+    are_numbers = all(shortest_number(text.strip()) for text in [*known, *given])
+    are_numbers = are_numbers and len(set(map(_key, given))) == len(given)
+    if not groups or (given and not normalise and not are_numbers):
+        return spellings, []
+    if not normalise and not are_numbers:
+        return spellings, [_look_alike_finding(groups, counts, len(known))]
+    new: dict[str, Any]
+    if are_numbers:
+        written = {_key(text): text for text in given}
+        forms = {text: written.get(_key(text), _key(text)) for text in known}
+        new = {text: known.get(form, form) for text, form in forms.items()}
+        return spellings.renamed(new), _report_merged(new, counts, True, is_wide)
     # spellings become a class that the user names, or the most frequent one
-    new: dict[str, Any] = {}
+    new = {}
     for group in groups:
         best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
         new |= {text: known.get(best, best) for text in group}
-    return spellings.renamed(new), [*findings, *_merged_findings(new, counts)]
+    return spellings.renamed(new), _report_merged(new, counts)
+
+
+def _report_merged(
+    new: dict[str, Any], counts: dict[str, int], are_numbers: bool = False, is_wide: bool = False
+) -> list[Finding]:
+    """Report the spellings that became each class, without a warning if the user asked for it, or
+    if they are as pandas writes integers where a column has gaps: 1.0.
+    """
+    groups = defaultdict(list)
+    for text, name in sorted(new.items()):
+        groups[text_of(name)].append(text)
+    changed = {name: group for name, group in groups.items() if group != [name]}
+    kept = [[name, *(text for text in group if text != name)] for name, group in changed.items()]
+    text = f"{sum(map(len, changed.values())):,} spellings were read as {len(changed):,} classes"
+    is_silent = True
+    if are_numbers:
+        shown = [f"{name} = {_list_groups([group], counts)}" for name, group in changed.items()]
+        text = "labels that differ only in number format were merged: "
+        text += listed(shown, SHOWN_GROUPS)
+        pairs = [(name, form) for name, group in changed.items() for form in group]
+        is_silent = is_wide and all(form.removesuffix(".0") == name for name, form in pairs)
+    found = Finding("merged", text, groups=_count(kept, counts), is_silent=is_silent)
+    return [found] if changed else []
 
 
 def as_classes(
@@ -299,13 +286,13 @@ def as_classes(
     if `normalise`.
     """
     truths = [alias.get(text_of(truth), truth) for truth in truths]
-    written = {shortest_number(text_of(name)): name for name in to_list(classes)}
-    if None not in written:
-        return [written.get(shortest_number(text_of(truth).strip()), truth) for truth in truths]
-    known = {text_of(name) for name in to_list(classes)}
-    by_key = {_key(text_of(name)): name for name in to_list(classes)} if normalise else {}
+    names = {text_of(name): name for name in to_list(classes)}
+    are_numbers = None not in map(shortest_number, names)
+    by_key = {_key(text): name for text, name in names.items()}
+    if not (normalise or are_numbers):
+        return truths
     return [
-        truth if text_of(truth) in known else by_key.get(_key(text_of(truth)), truth)
+        truth if text_of(truth) in names else by_key.get(_key(text_of(truth)), truth)
         for truth in truths
     ]
 
@@ -332,7 +319,7 @@ def look_alikes(truths: Iterable[Any], classes: Any) -> dict[str, str]:
 def find_look_alikes(class_names: Any, votes: Any) -> list[Finding]:
     """Report classes that look like one; `votes` has the number of votes of each class."""
     counts = {text_of(name): int(n) for name, n in zip(to_list(class_names), votes, strict=True)}
-    groups = _group_by(list(counts), _key)
+    groups = _group_by(counts, _key)
     return [_look_alike_finding(groups, counts, len(counts))] if groups else []
 
 
@@ -369,8 +356,7 @@ def shortest_number(text: str) -> str | None:
     """Return a number in its shortest form: 1 for 01, +1, 1.0 and 1.00E+00."""
     if "E+" in text.upper() and EXPONENT.fullmatch(text):
         text = f"{Decimal(text):f}"
-    is_signed = text.startswith(("+", "-"))
-    whole, _, fraction = text[is_signed:].partition(".")
+    whole, _, fraction = text.removeprefix("+").removeprefix("-").partition(".")
     digits = whole + fraction
     # a regular expression would try every way to divide a row of zeros
     if not (digits.isascii() and digits.isdigit()):
@@ -384,37 +370,13 @@ def _look_alike_finding(groups: list[list[str]], counts: dict[str, int], n_class
     n_alike = n_classes - sum(len(group) - 1 for group in groups)
     ordered = [sorted(group, key=lambda text: -counts.get(text, 0)) for group in groups]
     text = f"{n_classes:,} classes look like {n_alike:,}: {_list_groups(ordered, counts)}"
-    return Finding(
-        "spellings", text, (use(normalise=True, text="to merge them"),), _count(ordered, counts)
-    )
-
-
-def _merged_findings(new: dict[str, Any], counts: dict[str, int]) -> list[Finding]:
-    """Report, without a warning, what the user asked for: the spellings that became each class."""
-    changed, groups = _merged_into({text: text_of(name) for text, name in new.items()}, counts)
-    text = f"{sum(map(len, changed.values())):,} spellings were read as {len(changed):,} classes"
-    return [Finding("merged", text, groups=groups, is_silent=True)] if changed else []
-
-
-def _merged_into(
-    new: dict[str, str], counts: dict[str, int]
-) -> tuple[dict[str, list[str]], Groups]:
-    """Return the spellings that became each class, for classes that have others than their own, and
-    their counts.
-    """
-    groups = defaultdict(list)
-    for text, name in sorted(new.items()):
-        groups[name].append(text)
-    changed = {name: group for name, group in groups.items() if group != [name]}
-    merged = [[name, *(text for text in group if text != name)] for name, group in changed.items()]
-    return changed, _count(merged, counts)
+    remedy = use(normalise=True, text="to merge them")
+    return Finding("spellings", text, (remedy,), _count(ordered, counts))
 
 
 def _count(groups: list[list[str]], counts: dict[str, int]) -> Groups:
-    return [
-        [(text, counts.get(text)) for text in group[:KEPT_SPELLINGS]]
-        for group in groups[:KEPT_GROUPS]
-    ]
+    some = [group[:KEPT_SPELLINGS] for group in groups[:KEPT_GROUPS]]
+    return [[(text, counts.get(text)) for text in group] for group in some]
 
 
 def _list_groups(groups: list[list[str]], counts: dict[str, int]) -> str:
@@ -437,8 +399,6 @@ def visible(text: str) -> str:
 
 # no other ids look alike
 ODD_ID = r"[^a-z0-9_.:/@-]|^-?0[0-9]|^[0-9]+\.0*$"
-# of the votes; there are more where people judge each other
-MOST_SWAPPED = 0.2
 # of the votes on ids that look alike; if merging repeats more, they are different ids
 MOST_REPEATED = 0.05
 
@@ -449,7 +409,6 @@ def unify_ids(
     """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise
     report them.
     """
-    # Ids that differ in more than spaces are left as they are if merging them would repeat votes.
     findings: list[Finding] = []
     unified = {"task": tasks, "annotator": annotators}
     for role, other in (("task", "annotator"), ("annotator", "task")):
@@ -459,8 +418,6 @@ def unify_ids(
             continue
         texts = texts.cast(pl.String)
         odd = texts.filter(texts.str.contains(ODD_ID))
-        if odd.is_empty():
-            continue
         shortened = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
         if 0 < len(shortened) < len(texts):
             text = (
@@ -469,7 +426,8 @@ def unify_ids(
                 " text"
             )
             findings.append(Finding("ids", text))
-        if not (groups := _alike_ids(texts, coded, unified[other])):
+        groups = _alike_ids(texts, coded, unified[other]) if len(odd) else []
+        if not groups:
             continue
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
@@ -478,40 +436,13 @@ def unify_ids(
             coded = coded.renamed(coded.names.of(names))
             unified[role] = encoding.integer_names(coded) if is_text else coded
         if pairs := [group for group in groups if len(group) > 1]:
-            shown = [
-                listed([f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]], between=" = ")
-                for group in pairs
-            ]
+            some = [[f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]] for group in pairs]
+            shown = listed([" = ".join(group) for group in some], SHOWN_GROUPS)
             verb = "were merged into" if normalise else "look like"
-            text = f"{len(texts):,} {role} ids {verb} {n_alike:,}: {listed(shown, SHOWN_GROUPS)}"
-            remedies = (use(normalise=True, text="to merge them"),)
-            findings.append(Finding("ids", text, remedies, is_silent=normalise))
-    findings += _find_swapped_ids(tasks, annotators)
+            text = f"{len(texts):,} {role} ids {verb} {n_alike:,}: {shown}"
+            remedy = use(normalise=True, text="to merge them")
+            findings.append(Finding("ids", text, (remedy,), is_silent=normalise))
     return unified["task"], unified["annotator"], findings
-
-
-def _find_swapped_ids(tasks: Coded, annotators: Coded) -> list[Finding]:
-    """Report ids that are those of tasks in some rows and those of annotators in a few others."""
-    items, people = tasks.names.values, annotators.names.values
-    if items.dtype != pl.String or people.dtype != pl.String:
-        return []
-    shared = items.filter(items.is_in(people.implode()))
-    if not len(shared):
-        return []
-    times = [
-        np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[
-            match(shared, coded.names)
-        ]
-        for coded in (tasks, annotators)
-    ]
-    n = int(np.minimum(*times).sum())
-    if not 0 < n < MOST_SWAPPED * len(tasks.codes):
-        return []
-    text = (
-        f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}; perhaps the"
-        f" columns are swapped in some of {n:,} rows"
-    )
-    return [Finding("swapped", text)]
 
 
 def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
@@ -522,9 +453,7 @@ def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
     if normalise and (codes == MISSING).any():
         by_key = {_id_key(text_of(name)): code for code, name in enumerate(to_list(names))}
         lost = np.flatnonzero(codes == MISSING)
-        codes[lost] = [
-            by_key.get(_id_key(text_of(values[place])), MISSING) for place in lost.tolist()
-        ]
+        codes[lost] = [by_key.get(_id_key(text_of(values[n])), MISSING) for n in lost.tolist()]
     return codes
 
 
@@ -536,48 +465,41 @@ def _id_key(text: str) -> str:
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     """Return the codes of ids that look alike, the best form first; and those of ids with spaces
-    around them.
+    around them. Ids that differ in more than spaces are left as they are if merging them would
+    repeat votes.
     """
-    rough = texts.str.replace_all(rf"{HIDDEN.pattern}|^\s*['\"]|['\"]\s*$", "").str.strip_chars()
-    rough = rough.str.replace_all(r"\s+", " ").str.to_lowercase()
-    # what the key does, for all at once
-    rough = rough.str.replace_all(r"^(\d{1,3}),(\d{3})$", "$1$2")
-    rough = rough.str.replace(r"^\+?0*(\d+?)(\.0*)?$", "$1")
     has_spaces = (texts.str.len_bytes() != texts.str.strip_chars().str.len_bytes()).to_numpy()
-    is_plain = not texts.str.contains(r"[^\x00-\x7f]|<").any()
+    # rougher than the key, but for all ids at once
+    rough = texts.str.to_lowercase().str.replace_all(r"[^a-z0-9_.:/@-]", "")
+    rough = rough.str.replace(r"^0+", "").str.replace(r"\.0*$", "")
+    is_plain = not texts.str.contains(r"[^\x00-\x7f]|[<&]").any()
     if is_plain and rough.n_unique() == len(rough) and not has_spaces.any():
         return []
-    alike: dict[str, list[int]] = defaultdict(list)
-    for code, text in enumerate(texts.to_list()):
-        alike[_id_key(text)].append(code)
-    group_of = np.full(len(texts), MISSING)
-    counts = np.bincount(coded.codes[coded.codes != MISSING], minlength=len(texts))
-    groups = {key: codes for key, codes in alike.items() if len(codes) > 1 or has_spaces[codes[0]]}
-    for number, codes in enumerate(groups.values()):
-        group_of[codes] = number
     voted = (coded.codes != MISSING) & (other.codes != MISSING)
-    voted[voted] &= group_of[coded.codes[voted]] != MISSING
     code, who = coded.codes[voted].astype(np.int64), other.codes[voted]
-    n_pairs = len(np.unique(code * len(other.names) + who))
-    repeated = n_pairs - len(np.unique(group_of[code] * len(other.names) + who))
-    # only spaces never tell ids apart
-    if repeated > MOST_REPEATED * n_pairs:
-        by_spaces: dict[str, list[int]] = defaultdict(list)
-        for codes in groups.values():
-            for each in codes:
-                by_spaces[" ".join(texts[each].split())].append(each)
-        groups = {
-            key: codes for key, codes in by_spaces.items() if len(codes) > 1 or has_spaces[codes[0]]
-        }
-
-    def rank(code: int) -> tuple[bool, bool, int]:
-        return (
-            bool(has_spaces[code]),
-            shortest_number(texts[code]) not in (None, texts[code]),
-            -int(counts[code]),
+    counts = np.bincount(code, minlength=len(texts))
+    groups: list[list[int]] = []
+    for key in (_id_key, lambda text: " ".join(text.split())):
+        alike: dict[str, list[int]] = defaultdict(list)
+        for n, text in enumerate(texts.to_list()):
+            alike[key(text)].append(n)
+        groups = [some for some in alike.values() if len(some) > 1 or has_spaces[some[0]]]
+        group_of = np.full(len(texts), MISSING)
+        for number, some in enumerate(groups):
+            group_of[some] = number
+        mine = group_of[code] != MISSING
+        n_before, n_after = (
+            len(np.unique(ids[mine] * len(other.names) + who[mine]))
+            for ids in (code, group_of[code])
         )
+        if n_before - n_after <= MOST_REPEATED * n_before:
+            break
 
-    return [sorted(codes, key=rank) for codes in groups.values()]
+    def rank(n: int) -> tuple[bool, bool, int]:
+        is_long = shortest_number(texts[n]) not in (None, texts[n])
+        return bool(has_spaces[n]), is_long, -int(counts[n])
+
+    return [sorted(some, key=rank) for some in groups]
 
 
 # Which classes are there?
@@ -595,14 +517,9 @@ def encode_classes(
     """
     known = labels.names.to_list()
     if classes is None:
-        unseen = match(truths, labels.names) == MISSING if truths else []
-        new = list(
-            {
-                text_of(truth): truth
-                for truth, is_new in zip(truths, unseen, strict=True)
-                if is_new
-            }.values()
-        )
+        codes = match(truths, labels.names) if truths else np.empty(0, np.int32)
+        pairs = zip(truths, codes.tolist(), strict=True)
+        new = list({text_of(truth): truth for truth, code in pairs if code == MISSING}.values())
         if new:
             both = known + [_same_type(value, known) for value in new]
             if len({isinstance(value, str) for value in both}) > 1:
@@ -615,33 +532,21 @@ def encode_classes(
             labels = Coded(encoding.renumber(labels.codes, coded.codes[: len(known)]), coded.names)
         if is_text:
             labels = encoding.integer_names(labels)
-        return (
-            labels.codes,
-            match(truths, labels.names) if truths else np.empty(0, np.int32),
-            labels.names,
-        )
+        codes = match(truths, labels.names) if truths else codes
+        return labels.codes, codes, labels.names
     listing = listed_classes(classes)
     if not listing or len({text_of(name) for name in listing}) < len(listing):
         raise InputError(f"classes must be one or more different labels, but are {listed(listing)}")
-
-    def refuse(what: str, label: Any, place: str = "") -> None:
-        remedies = [
-            use(text="correct it"),
-            use(classes=Placeholder("A,B,C"), text="with this label, too"),
-        ]
-        raise InputError(
-            f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies
-        )
-
     given = Names(listing)
-    class_of = match(known, given)
-    outside = np.flatnonzero(class_of == MISSING)
-    if outside.size:
-        row = int(np.flatnonzero(np.isin(labels.codes, outside))[0])
-        refuse("label", known[labels.codes[row]], where(row))
-    truth_codes = match(truths, given)
-    if (truth_codes == MISSING).any():
-        refuse("gold truth", truths[int(np.argmax(truth_codes == MISSING))])
+    class_of, truth_codes = match(known, given), match(truths, given)
+    outside, unknown = np.flatnonzero(class_of == MISSING), np.flatnonzero(truth_codes == MISSING)
+    if outside.size or unknown.size:
+        row = int(np.flatnonzero(np.isin(labels.codes, outside))[0]) if outside.size else MISSING
+        what, place = ("gold truth", "") if row == MISSING else ("label", where(row))
+        label = truths[int(unknown[0])] if row == MISSING else known[labels.codes[row]]
+        problem = f"{what} {label!r} is not among the classes {listed(listing)}"
+        add = use(classes=Placeholder("A,B,C"), text="with this label, too")
+        raise InputError(problem, place, [use(text="correct it"), add])
     seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
     values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(listing)]
     if is_text and all(map(encoding.is_integer_text, values)):

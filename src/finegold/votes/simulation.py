@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.votes.annotations import MAX_CLASSES, Annotations
@@ -24,7 +24,7 @@ from finegold.votes.encoding import MISSING, Codes
 
 Floats = NDArray[np.float64]
 
-# sum of u; tau stays close to the requested shares
+# sum of u; tau stays close to its mean
 CLASS_STRENGTH = 1000.0
 # sum of a_sk; prototypes stay close to their means
 PROTOTYPE_STRENGTH = 50.0
@@ -32,24 +32,6 @@ PROTOTYPE_STRENGTH = 50.0
 SKILLED_ACCURACY, CONFUSED_ACCURACY, CONFUSED_NEXT_CLASS = 0.85, 0.3, 0.5
 # annotators per vote; with more, rejection sampling is faster
 MAX_ANNOTATORS_PER_VOTE = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Process:
-    """The parameters that truths and votes are drawn from."""
-
-    # [K]
-    tau: Floats
-    # [W, S] pi
-    weights: Floats
-    # [S, K, K] v: truth in rows, vote in columns
-    prototypes: Floats
-    # [W] probability that a vote is by each annotator, sum 1
-    activity: Floats
-    votes_per_task: float
-    # share of votes without a label
-    missing: float
-    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +64,7 @@ def simulate(
     class_names: Sequence[Any] | None = None,
     votes_per_task: float = 5.0,
     n_prototypes: int = 2,
-    prototypes: ArrayLike | None = None,
-    prototype_weights: ArrayLike | None = None,
     annotator_concentration: float = 2.0,
-    class_weights: ArrayLike | None = None,
     imbalance: float = 1.0,
     activity_spread: float = 1.0,
     missing: float = 0.0,
@@ -103,16 +82,9 @@ def simulate(
         votes_per_task: The mean number of votes of a task.
         n_prototypes: The number of prototypes: a skilled one, one that confuses each class with the
             next, then random ones.
-        prototypes (array_like of shape (S, K, K)): Prototypes to use instead. Each row is the
-            distribution of the votes given the truth.
-        prototype_weights (array_like of shape (S,)): How common the prototypes are among
-            annotators. By default they are equally common.
         annotator_concentration: If it is small, each annotator follows one prototype; if it is
             large, all annotators are alike.
-        class_weights (array_like of shape (K,)): The frequencies of the classes. By default they
-            are drawn.
-        imbalance: The frequency of the most frequent class over that of the rarest, if frequencies
-            are drawn.
+        imbalance: The frequency of the most frequent class over that of the rarest.
         activity_spread: Standard deviation of the logarithm of the annotators' activity. With 0 all
             are equally active.
         missing: The share of votes that have no label.
@@ -123,7 +95,7 @@ def simulate(
         drawn from.
 
     Raises:
-        InputError: If a number is out of its range, or if the shapes of arrays do not fit.
+        InputError: If a number is out of its range.
 
     Examples:
         >>> import finegold
@@ -133,76 +105,52 @@ def simulate(
     names = np.arange(n_classes) if class_names is None else list(class_names)
     if len(names) != n_classes:
         raise InputError(f"there are {n_classes} classes but {len(names)} class names")
-    given = (
-        votes_per_task,
-        n_prototypes,
-        prototypes,
-        prototype_weights,
-        annotator_concentration,
-        class_weights,
-    )
-    process = _draw_process(
-        n_annotators, n_classes, *given, imbalance, activity_spread, missing, seed
-    )
-    _check_sizes(n_tasks=n_tasks)
+    for name, value, least, most in (
+        ("n_tasks", n_tasks, 1, 2**31 - 1),
+        ("n_annotators", n_annotators, 1, 2**31 - 1),
+        ("n_classes", n_classes, 1, MAX_CLASSES),
+        ("n_prototypes", n_prototypes, 1, 2**31 - 1),
+        ("votes_per_task", votes_per_task, 1, n_annotators),
+        ("imbalance", imbalance, 1, 1e6),
+        ("annotator_concentration", annotator_concentration, 1e-3, 1e6),
+        ("activity_spread", activity_spread, 0, 4),
+        ("missing", missing, 0, 0.99),
+        ("seed", seed, 0, 2**63),
+    ):
+        if not least <= value <= most:
+            raise InputError(
+                f"{name} must be from {least:,.10g} to {most:,.10g}, not {value:,.10g}"
+            )
+    rng = np.random.default_rng((seed, 0))
+    frequency = np.geomspace(imbalance, 1, n_classes)
+    tau = rng.dirichlet(CLASS_STRENGTH * frequency / frequency.sum())
+    prototypes = _draw_prototypes(rng, n_prototypes, n_classes)
+    common = np.full(n_prototypes, 1 / n_prototypes)
+    weights = rng.dirichlet(np.maximum(annotator_concentration * common, 1e-6), size=n_annotators)
+    activity = np.exp(activity_spread * rng.standard_normal(n_annotators))
     rng = np.random.default_rng((seed, 1, 0))
-    truth = _draw(rng, process.tau[None], np.zeros(n_tasks, np.int32))
-    task, annotator = _who_votes(rng, process, n_tasks)
-    x = _draw(rng, process.weights, annotator)
-    label = _draw(
-        rng, process.prototypes.reshape(-1, n_classes), x * np.int32(n_classes) + truth[task]
-    )
+    truth = _draw(rng, tau[None], np.zeros(n_tasks, np.int32))
+    task, annotator = _who_votes(rng, activity / activity.sum(), votes_per_task, n_tasks)
+    x = _draw(rng, weights, annotator)
+    label = _draw(rng, prototypes.reshape(-1, n_classes), x * np.int32(n_classes) + truth[task])
     if missing:
         label[rng.random(len(label)) < missing] = MISSING
     annotations = Annotations.from_codes(
         task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names
     )
     truth = truth[np.asarray(annotations.task_names)]
-    weights = process.weights[np.asarray(annotations.annotator_names)]
-    return Simulation(annotations, truth, process.tau, weights, process.prototypes)
+    weights = weights[np.asarray(annotations.annotator_names)]
+    return Simulation(annotations, truth, tau, weights, prototypes)
 
 
-def _draw_process(
-    n_annotators: int,
-    n_classes: int,
-    votes_per_task: float = 5.0,
-    n_prototypes: int = 2,
-    prototypes: ArrayLike | None = None,
-    prototype_weights: ArrayLike | None = None,
-    annotator_concentration: float = 2.0,
-    class_weights: ArrayLike | None = None,
-    imbalance: float = 1.0,
-    activity_spread: float = 1.0,
-    missing: float = 0.0,
-    seed: int = 0,
-) -> Process:
-    """Draw the parameters of a simulation that are not given; see `simulate`."""
-    _check_sizes(n_annotators=n_annotators, n_classes=n_classes, n_prototypes=n_prototypes)
-    _check_range("votes_per_task", votes_per_task, 1, n_annotators)
-    _check_range("imbalance", imbalance, 1, 1e6)
-    _check_range("annotator_concentration", annotator_concentration, 1e-3, 1e6)
-    _check_range("activity_spread", activity_spread, 0, 4)
-    _check_range("missing", missing, 0, 0.99)
-    _check_range("seed", seed, 0, 2**63)
-    rng = np.random.default_rng((seed, 0))
-    if class_weights is None:
-        frequency = np.geomspace(imbalance, 1, n_classes)
-        tau = rng.dirichlet(CLASS_STRENGTH * frequency / frequency.sum())
-    else:
-        tau = _shares("class_weights", class_weights, n_classes)
-    v = _draw_prototypes(rng, n_prototypes, n_classes, prototypes)
-    common = _shares("prototype_weights", prototype_weights, len(v))
-    pi = rng.dirichlet(np.maximum(annotator_concentration * common, 1e-6), size=n_annotators)
-    activity = np.exp(activity_spread * rng.standard_normal(n_annotators))
-    return Process(tau, pi, v, activity / activity.sum(), votes_per_task, missing, seed)
-
-
-def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
+def _who_votes(
+    rng: np.random.Generator, activity: Floats, votes_per_task: float, n_tasks: int
+) -> tuple[Codes, Codes]:
     """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole
     number.
     """
-    least, activity = int(process.votes_per_task), process.activity
-    n_votes = least + (rng.random(n_tasks) < process.votes_per_task - least)
+    least = int(votes_per_task)
+    n_votes = least + (rng.random(n_tasks) < votes_per_task - least)
     start = np.cumsum(n_votes) - n_votes
     annotator = np.empty(n_votes.sum(), dtype=np.int32)
     # distinct annotators for each task, in proportion to their activity
@@ -210,15 +158,14 @@ def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tupl
         tasks = np.flatnonzero(n_votes == size)
         # draw again who occurs twice on a task
         if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:
-            people = _draw(
-                rng, activity[None], np.zeros(len(tasks) * size, dtype=np.int32)
-            ).reshape(-1, size)
+            nobody = np.zeros(len(tasks) * size, np.int32)
+            people = _draw(rng, activity[None], nobody).reshape(-1, size)
             rows = np.arange(len(tasks))
             while len(rows):
                 part = np.sort(people[rows], axis=1)
                 twice = np.zeros(part.shape, dtype=bool)
                 twice[:, 1:] = part[:, 1:] == part[:, :-1]
-                part[twice] = _draw(rng, activity[None], np.zeros(int(twice.sum()), dtype=np.int32))
+                part[twice] = _draw(rng, activity[None], nobody[: int(twice.sum())])
                 people[rows] = part
                 rows = rows[twice.any(axis=1)]
         else:
@@ -245,27 +192,8 @@ def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
     return drawn
 
 
-def _draw_prototypes(
-    rng: np.random.Generator, n: int, n_classes: int, given: ArrayLike | None
-) -> Floats:
-    if given is not None:
-        try:
-            v = np.array(given, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(
-                "prototypes must be numbers: one matrix of classes by classes each"
-            ) from None
-        if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
-            raise InputError(
-                f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}"
-            )
-        if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
-            raise InputError(
-                "each row of a prototype must be probabilities: not negative, with sum 1"
-            )
-        return v
-    if n_classes == 1:
-        return np.ones((n, 1, 1))
+def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int) -> Floats:
+    """[S, K, K] Draw a skilled prototype, one that confuses classes, and others at random."""
     right = np.eye(n_classes)
     confused = CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * np.roll(right, 1, axis=1)
     means = []
@@ -275,24 +203,3 @@ def _draw_prototypes(
         means.append(PROTOTYPE_STRENGTH * (chances + rest))
     means += [np.ones_like(right)] * (n - 2)
     return np.array([[rng.dirichlet(row) for row in prototype] for prototype in means[:n]])
-
-
-def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
-    shares = np.ones(n) if given is None else np.array(given, dtype=float)
-    if shares.shape != (n,) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
-        raise InputError(
-            f"{name} must be {n} numbers that are not negative, but is {shares.tolist()}"
-        )
-    return np.asarray(shares / shares.sum())
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        most = MAX_CLASSES if name == "n_classes" else 2**31 - 1
-        if not 1 <= size <= most:
-            raise InputError(f"{name} must be from 1 to {most:,}, not {size:,}")
-
-
-def _check_range(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise InputError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
