@@ -57,8 +57,8 @@ from finegold.insight.judges.scores import (
     score_judges,
 )
 from finegold.insight.notebook import judges_html
+from finegold.io.judge_calls import MOST_CLASSES
 from finegold.io.judge_logs import (
-    MOST_CLASSES,
     TIED,
     JudgeLog,
     only_judges,

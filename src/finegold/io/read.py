@@ -4,6 +4,7 @@ way, once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
@@ -250,6 +251,8 @@ def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | N
     """
     if options.layout is not None or options.format is not None or options.names_columns:
         return None
+    if not _may_be_judges(votes):
+        return None
     from finegold.io.judge_logs import as_votes, find_judge_logs
 
     gold = options.gold if isinstance(options.gold, GoldColumn) else None
@@ -279,6 +282,22 @@ def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | N
         votes_ = _read_table(replace(table, title="the log of judges"), read_as)[""]
         found[name] = replace(votes_, hygiene=Hygiene([finding]).join(votes_.hygiene))
     return found
+
+
+# in a name of a column of every log of judges, or of a field of a tool's
+OF_JUDGES = re.compile(
+    r"verdict|decision|winner|prefer|choice|vote|judg|llm|predicted|pick|select|pass|correct|success"
+    r"|score|rating|grade|result|games|testcases|spec|event_?id",
+    re.IGNORECASE,
+)
+
+
+def _may_be_judges(votes: Any) -> bool:
+    """Return whether votes may be a log of judges, without loading what reads such logs."""
+    source = sources_of(votes)[0] if is_files(votes) else None
+    names = [*source.columns, *source.record] if source else [*getattr(votes, "columns", ())]
+    # lines of query, iteration, passage and score have one column
+    return len(names) < 2 or OF_JUDGES.search(" ".join(map(str, names))) is not None
 
 
 def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:

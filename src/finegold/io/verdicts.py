@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from finegold.errors import InputError, Placeholder, use
@@ -131,6 +132,12 @@ NO_ERROR = {
 # how MT-bench writes that no score was found
 NO_SCORES = {"-1", "-1.0"}
 NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
+# what numbers mean beside each other: which answer wins, or points of the first one
+SCALES: tuple[dict[float, Meaning], ...] = (
+    {1: Meaning.FIRST, 2: Meaning.SECOND, 3: Meaning.TIE},
+    {-1: Meaning.SECOND, 0: Meaning.TIE, 1: Meaning.FIRST},
+    {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST},
+)
 # share of other numbers from which 1 and 2 do not mean the first and the second answer
 MOST_ODD = 0.1
 # longer pointwise verdicts are text that hides its verdict
@@ -231,27 +238,32 @@ class LogReading:
     def __post_init__(self) -> None:
         for name, about in options_of(self).items():
             if about.choices and (value := getattr(self, name)) not in (None, *about.choices):
-                raise InputError(
-                    f'{name} must be "{about.choices[0]}" or "{about.choices[1]}", not {value!r}'
-                )
+                one, other = about.choices
+                raise InputError(f'{name} must be "{one}" or "{other}", not {value!r}')
         try:
             re.compile(self.verdict_pattern or "")
         except re.error as error:
             problem = (
-                f"the pattern of verdicts {self.verdict_pattern!r} is not a regular expression:"
-                f" {error}"
+                f"the pattern of verdicts {self.verdict_pattern!r} is not a regular expression"
             )
-            raise InputError(problem) from None
+            raise InputError(f"{problem}: {error}") from None
         if isinstance(self.verdict_map, str):
             pairs = [part.rpartition("=") for part in self.verdict_map.split(",")]
             if not all(sign and word.strip() and meant.strip() for word, sign, meant in pairs):
-                raise InputError(
-                    "the map of verdicts needs pairs such as 1=A,2=B,3=tie, not"
-                    f" {self.verdict_map!r}"
-                )
-            object.__setattr__(
-                self, "verdict_map", {word: meant.strip() for word, _, meant in pairs}
-            )
+                problem = "the map of verdicts needs pairs such as 1=A,2=B,3=tie, not"
+                raise InputError(f"{problem} {self.verdict_map!r}")
+            meant_by = {word: meant.strip() for word, _, meant in pairs}
+            object.__setattr__(self, "verdict_map", meant_by)
+
+    @cached_property
+    def meaning_of_words(self) -> dict[str, str]:
+        """What words mean, in small letters, by the map of the user."""
+        assert not isinstance(self.verdict_map, str)
+        return {fold(word): meant for word, meant in (self.verdict_map or {}).items()}
+
+    def meant(self, text: str) -> str:
+        """Return what a text means by the map of the user, or the text itself."""
+        return self.meaning_of_words.get(fold(text), text)
 
     def said(self, text: str) -> str | None:
         """Return the verdict in the text, in the words of the user; None if the pattern is not in
@@ -262,46 +274,36 @@ class LogReading:
             if not matches:
                 return None
             text = next((part for part in matches[-1].groups() if part is not None), matches[-1][0])
-        assert not isinstance(self.verdict_map, str)
-        meant = {fold(word): meaning for word, meaning in (self.verdict_map or {}).items()}
-        return meant.get(fold(text), text)
+        return self.meant(text)
 
     def meanings(self, texts: Iterable[str], what: str = "verdicts") -> dict[str, Meaning]:
-        """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside
-        them.
+        """Return what each pairwise verdict means, or each truth. What 0 and 3 mean depends on the
+        numbers beside them.
         """
         counts = Counter(texts)
-        parts = {text: self.said(text) for text in counts}
-        meanings = {
-            text: Meaning.UNREADABLE if part is None else meaning_of(part)
-            for text, part in parts.items()
-        }
-        all_numbers = {
-            text: number_of(fold(part)) for text, part in parts.items() if part is not None
-        }
+        read = self.said if what == "verdicts" else self.meant
+        parts = {text: part for text in counts if (part := read(text)) is not None}
+        meanings = dict.fromkeys(counts, Meaning.UNREADABLE)
+        meanings |= {text: meaning_of(part) for text, part in parts.items()}
+        all_numbers = {text: number_of(fold(part)) for text, part in parts.items()}
         numbers = {text: number for text, number in all_numbers.items() if number is not None}
-        values = set(numbers.values())
-        odd = [
-            text
-            for text, number in numbers.items()
-            if number not in (-1, 0, 0.5, 3) and not 1 <= number <= 2
-        ]
+        is_odd = {
+            text: each not in (-1, 0, 0.5, 3) and not 1 <= each <= 2
+            for text, each in numbers.items()
+        }
         # a scale of preferences, such as 1 to 7
-        if sum(counts[text] for text in odd) > MOST_ODD * sum(counts[text] for text in numbers):
+        if sum(counts[text] for text in numbers if is_odd[text]) > MOST_ODD * sum(
+            counts[text] for text in numbers
+        ):
             return meanings | dict.fromkeys(numbers, Meaning.UNREADABLE)
-        of_number: dict[float, Meaning] = {3: Meaning.TIE} if values <= {1, 2, 3} else {}
+        values = set(numbers.values())
         if values == {0, 1}:
             remedy = use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))
-            raise InputError(
-                f"the {what} are 0 and 1, which may mean several things", remedies=[remedy]
-            )
-        # points of the first answer
-        if values <= {0, 0.5, 1} and 0.5 in values:
-            of_number = {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST}
-        elif values <= {-1, 0, 1}:
-            of_number = {-1: Meaning.SECOND, 0: Meaning.TIE, 1: Meaning.FIRST}
+            problem = f"the {what} are 0 and 1, which may mean several things"
+            raise InputError(problem, remedies=[remedy])
+        scale = next((each for each in SCALES if values <= each.keys()), {})
         return meanings | {
-            text: of_number[number] for text, number in numbers.items() if number in of_number
+            text: scale[number] for text, number in numbers.items() if number in scale
         }
 
 
@@ -311,11 +313,11 @@ def number_of(text: str) -> float | None:
     return float(number[1]) if number else None
 
 
-def is_clearly_pairwise(texts: Iterable[str]) -> bool:
-    """Return whether verdicts speak of a first or second answer, a tie or a win, as classes would
-    not.
-    """
-    return any(CLEAR.fullmatch(said.casefold()) for text in texts for said in _candidates(text))
+def is_pairwise(text: str, clearly: bool = False) -> bool:
+    """Return whether a verdict may name an answer or a tie, or does so as no class would."""
+    if clearly:
+        return any(CLEAR.fullmatch(said.casefold()) for said in _candidates(text))
+    return meaning_of(text) < Meaning.ERROR
 
 
 def _candidates(text: str) -> Iterable[str]:

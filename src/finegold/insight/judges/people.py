@@ -26,7 +26,8 @@ from scipy.stats import ttest_1samp
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.judges.answers import NOTHING, Answers, Share, mean_of, share_of
 from finegold.insight.votes import Floats
-from finegold.io.judge_logs import MOST_CLASSES, UNDECIDED, JudgeLog
+from finegold.io.judge_calls import MOST_CLASSES
+from finegold.io.judge_logs import UNDECIDED, JudgeLog
 from finegold.votes.encoding import MISSING
 
 EPSILON = {"expert": 0.2, "trained": 0.15, "crowd": 0.1}

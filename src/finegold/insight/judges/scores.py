@@ -23,7 +23,8 @@ from finegold.insight.judges.answers import (
     share_of,
 )
 from finegold.insight.votes import Floats, Integers
-from finegold.io.judge_logs import MOST_CLASSES, TIED, UNDECIDED, JudgeLog
+from finegold.io.judge_calls import MOST_CLASSES
+from finegold.io.judge_logs import TIED, UNDECIDED, JudgeLog
 from finegold.votes.encoding import MISSING
 
 
