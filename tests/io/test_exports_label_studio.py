@@ -41,7 +41,6 @@ def result(question, kind, **value):
 A = choices("q", "a")
 NUMBERS_OF_PREDICTIONS = [task(annotation(1, A), predictions=[17])]
 OLD = [{"id": 1, "data": {}, "completions": [annotation(1, A), annotation(2, skipped=True)]}]
-NAMELESS = [{"id": number, "result": [choices("q", label)]} for number, label in enumerate("ab")]
 IN_CLOUD = {
     str(number): json.dumps({**annotation({"id": number, "email": who}, choices("sent", label)),
                              "task": {"id": 7, "data": {"text": "hi"}, "predictions": []}})
@@ -106,10 +105,6 @@ test_full_exports = check_each({
     "an old export packed with gzip": reads(
         "old.json.gz", gzip.compress(json.dumps(OLD).encode()), {(1, 1, "a")}, {"cancelled annotations": 1}
     ),
-    "an old export that does not say who annotated": reads(
-        *(FILE, [{"id": 1, "data": {}, "completions": NAMELESS}], {(1, 1, "a"), (1, 2, "b")}),
-        warns=r"does not say who annotated.* taken as those of the annotators 1, 2",
-    ),
     "an annotation per file in a cloud storage": reads("*", IN_CLOUD, {(7, "ann", "pos"), (7, "bob", "neg")}),
     "several questions": reads(FILE, SEVERAL, QUESTIONS),
     "one of several questions": reads(FILE, SEVERAL, QUESTIONS["tags"], question="tags"),
@@ -121,10 +116,6 @@ test_full_exports = check_each({
     ),
     "free text that is asked for": reads(FILE, REGIONS, {(1, 1, "because")}, question="why"),
     "no annotator": reads(FILE, NOBODY, {(1, 2, "a")}, {"annotations without an annotator": 1}),
-    "a file per annotator": reads(
-        "", {f"{who}.json": [task({"result": [choices("q", label)]})] for who, label in (("ann", "a"), ("bob", "b"))},
-        {(1, "ann", "a"), (1, "bob", "b")}, warns="each is taken as an annotator, by its name",
-    ),
     "a single indented task": reads("7.json", json.dumps(ONE, indent=2), OF_ONE),
     "a single indented annotation": reads("7.json", json.dumps(ONE_ANNOTATION, indent=2), {(7, 3, "pos")}),
     "a long task": reads("long.json", json.dumps(LONG, indent=2), OF_ONE),

@@ -39,12 +39,6 @@ CHOSEN = "true,false false,true true,false false,true"
 RIDES = votes("Car", "Bus", "Car")
 TICKED = "true,true false,true false,false true,false"
 BOXES = (votes("true", "false", "false"), votes("true", "true", "false"))
-ITEMS = batch(
-    "Input.url1,Input.url_2,Input.url10,Answer.mood1,Answer.mood2,Answer.mood_10,Answer.note",
-    "a,b,c,good,bad,good,hm a,b,c,bad,bad,, d,e,f,good,good,bad, d,e,f,bad,bad,bad,",
-)
-BY_ITEM = {("a", "ann", "good"), ("b", "ann", "bad"), ("c", "ann", "good"), ("a", "bob", "bad"), ("b", "bob", "bad"),
-           ("d", "ann", "good"), ("e", "ann", "good"), ("f", "ann", "bad")}  # fmt: skip
 FORMS = [
     {"mood": {"good": True, "bad": False}, "tags": {"labels": ["b", "a"]}, "note": ""},
     {"mood": {"good": False, "bad": True}, "tags": {"labels": ["a"]}, "sure": 3},
@@ -77,14 +71,6 @@ test_batches = check_each({
         FILE, MARKED, {("H1", "ann", "good"), ("H2", "ann", "good")}, {"rejected assignments": 2}
     ),
     "rows may omit the cells of Approve and Reject": reads(FILE, OMITTED, votes("good", "bad", "bad")),
-    "several items in one HIT, if nobody says so": reads(FILE, ITEMS, {
-        "mood1": votes("good", "bad", "good"), "mood2": votes("bad", "bad", "good"),
-        "mood_10": votes("good", "", "bad"), "note": votes("hm"),
-    }),
-    "several items in one HIT": reads(
-        FILE, ITEMS, BY_ITEM, REJECTED | {"answers that are about a whole HIT": 1}, task="url"
-    ),
-    "several items by the full name": reads(FILE, ITEMS, BY_ITEM, task="Input.url", question="mood"),
     "answers in one cell are read as columns are": reads(
         *(FILE, batch("Answer.taskAnswers", map(as_cell, FORMS))),
         {"mood": votes("good", "bad", "good"), "tags": votes("a|b", "a"), "sure": votes("", 3)},
@@ -108,8 +94,7 @@ test_buttons_and_boxes = check_each({
     **{
         f"buttons with names of their own: {names}": reads(FILE, batch(names, CHOSEN), RIDES, **options)
         for names, options in (
-            ("Answer.Car.Car,Answer.Bus.Bus", {}), ("Answer.Car.Car,Answer.Bus.Bus", {"question": "choice"}),
-            ("Answer.ride_1.Car,Answer.ride_2.Bus", {"question": "ride"}), ("Answer.Car.on,Answer.Bus.on", {}),
+            ("Answer.Car.Car,Answer.Bus.Bus", {"question": "choice"}), ("Answer.Car.on,Answer.Bus.on", {}),
         )
     },
     **{

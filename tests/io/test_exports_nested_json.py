@@ -88,7 +88,6 @@ PAIRS = [
 ]
 COUNTS = {"a": {"ann": 1, "bob": 2}}
 MIXED = {**BY_ANNOTATOR, "t9": 3}
-CUT = json.dumps({str(n): {"ann": "cat", "bob": "cat"} for n in range(900)}, indent=1)[:-30]
 POSITIONS, FILE = r"no annotators.*named 1, 2, \.\.\. by their position", "votes.json"
 
 test_votes_inside_tasks = check_each({
@@ -122,7 +121,7 @@ test_votes_inside_tasks = check_each({
     "not recognised, but named": reads(FILE, COUNTS, {("a", "ann", 1), ("a", "bob", 2)}, format="nested-json"),
     "another kind": refuses(FILE, MIXED, FILE, 'record 3: "t9" holds 3, expected votes', format="nested-json"),
     "another kind, not named": refuses(
-        FILE, MIXED, "if every field is a task that holds its votes, use format='nested-json'"
+        FILE, MIXED, "if every field is a task or an annotator that holds its votes, use format='nested-json'"
     ),
     "too few annotators": refuses(
         *(FILE, {**TEXTS, "t3": {"annotations": "a,b", "annotators": "ann"}}),
@@ -134,21 +133,9 @@ test_votes_inside_tasks = check_each({
     "no label": refuses(
         FILE, {**OBJECTS, "t3": [{"annotator": "ann"}]}, "record 3: found no label", format="nested-json"
     ),
-    "cut short": refuses(FILE, CUT, "cut short"),
 })  # fmt: skip
 
-# Votes on the parts of a record, and objects whose keys are annotators.
-PARTS = {("d1/1", "ann", "x"), ("d1/2", "ann", "y"), ("d1/1", "bob", "x"), ("d1/2", "bob", "x")}
-SAID = [{"ann": "x", "bob": "x"}, {"ann": "y", "bob": "x"}]
-IN_OBJECTS = [[{"worker_id": who, "response": said} for who, said in each.items()] for each in SAID]
-FOR_EACH = [{f"annotator_{who}": [said] for who, said in each.items()} for each in SAID]
-OF_PEOPLE = {(task, f"annotator_{who}", said) for task, who, said in PARTS}
-SCORES = [{"coherence": 1, "fluency": 5}, {"coherence": 1, "fluency": 4}]
 TURNED = {who: {f"t{n}": "xy"[n % 3 // 2] for n in range(9)} for who in ("ann", "bob")}
-BY_ROWS = {
-    who: [{"id": task, "text": "?", "label": said} for task, said in labels.items()]
-    for who, labels in TURNED.items()
-}
 MODELS = {"gpt-4": TURNED["ann"], "claude": TURNED["bob"]}
 RIGHT_WAY = {(f"t{n}", who, "xy"[n % 3 // 2]) for n in range(9) for who in ("ann", "bob")}
 OF_MODELS = {(task, {"ann": "gpt-4", "bob": "claude"}[who], said) for task, who, said in RIGHT_WAY}
@@ -158,44 +145,19 @@ PANDAS = {
 ROWS_INSIDE = [{"task": n, "annotator": who, "label": "x"} for n in range(3) for who in "ab"]
 NUMBERS = {model: {f"q{n}": n % 5 for n in range(9)} for model in ("gpt-4", "claude")}
 
-test_votes_one_level_deeper = check_each({
-    "sentences with responses": reads(
-        FILE, [{"doc_id": "d1", "sentences": [{"sentence": "?", "responses": each} for each in IN_OBJECTS]}], PARTS
-    ),
-    "sentences with votes by annotator": reads(
-        FILE, [{"id": "d1", "sentences": [{"text": "?", "labels": each} for each in SAID]}], PARTS
-    ),
-    "sentences with ids": reads(
-        FILE, [{"id": "d1", "sentences": [{"id": "s9", "labels": SAID[1]}]}],
-        {("d1/s9", "ann", "y"), ("d1/s9", "bob", "x")}, format="nested-json",
-    ),
-    "annotators of each sentence": reads(
-        FILE, [{"hash": "d1", "summary": ["?", "!"], "summary_sentences_annotations": FOR_EACH}], OF_PEOPLE
-    ),
-    "criteria of each annotator": reads(
-        FILE, [{"id": name, "expert_annotations": SCORES} for name in ("d1", "d2")],
-        {
-            "coherence": {("d1", 1, 1), ("d1", 2, 1), ("d2", 1, 1), ("d2", 2, 1)},
-            "fluency": {("d1", 1, 5), ("d1", 2, 4), ("d2", 1, 5), ("d2", 2, 4)},
-        },
-        warns="by their position",
-    ),
-})  # fmt: skip
-
 test_keys_that_are_annotators_are_told_and_other_objects_refused = check_each({
     "annotators by name": reads(FILE, TURNED, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "few keys with many tasks": reads(FILE, MODELS, OF_MODELS, warns='taken as annotators: "gpt-4", "claude"'),
-    "rows of each annotator": reads(FILE, BY_ROWS, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
-    "numbers by model may be counts": refuses(FILE, NUMBERS, "object of columns (gpt-4, claude)", "nested-json"),
+    "numbers by model may be counts": refuses(FILE, NUMBERS, "object with the fields gpt-4, claude", "nested-json"),
     "numbers by model that are votes": reads(
         FILE, NUMBERS, {(f"q{n}", model, n % 5) for n in range(9) for model in NUMBERS}, format="nested-json",
         warns="taken as annotators",
     ),
-    "columns as pandas writes them": refuses(FILE, PANDAS, "object of columns (task, annotator, label)", "records"),
+    "columns as pandas writes them": refuses(FILE, PANDAS, "object with the fields task, annotator, label", "records"),
     "metrics beside instances": refuses(
-        FILE, {"f1": 0.9, "instances": ROWS_INSIDE}, 'rows stand in the field "instances"', "write this list of 6 records"
+        FILE, {"f1": 0.9, "instances": ROWS_INSIDE}, "fields f1, instances, and not a list of rows"
     ),
-    "one field with all rows": refuses(FILE, {"results": ROWS_INSIDE}, 'rows stand in the field "results"'),
+    "one field with all rows": refuses(FILE, {"results": ROWS_INSIDE}, "fields results, and"),
     "marked texts": refuses(
         "a.jsonl", [{"text": "hi", "spans": [{"start": 0, "end": 2, "label": "X"}]}] * 2, "run finegold spans "
     ),

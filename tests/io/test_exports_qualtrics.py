@@ -70,14 +70,6 @@ LOOPS = survey(
 NOBODY = {
     name: about for name, about in FIELDS.items() if name not in ("ResponseId", "PROLIFIC_PID")
 }
-ABOUT = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
-LEGACY = f"""V1,V2,V3,V4,V5,V6,V7,V8,V9,V10,Q1,Q2,LocationLatitude,LocationLongitude,LocationAccuracy,
-{ABOUT},"Is it art, or not?",And this?,LocationLatitude,LocationLongitude,LocationAccuracy,
-R_a,Default Response Set,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
-R_b,Default Response Set,Anonymous,,,1.2.3.5,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,no,no,47.1,8.5,-1,
-R_c,Default Response Set,Anonymous,,,1.2.3.6,8,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
-R_d,Default Response Set,Anonymous,,,1.2.3.7,0,2014-01-01 10:00:00,2014-01-01 10:05:00,0,art,,47.1,8.5,-1,
-"""
 V1 = "task,V1,V2,V3\n1,a,b,a\n2,b,b,a\n3,a,a,a\n"
 FILE, TITLE = "survey.csv", "survey.csv (Qualtrics export)"
 
@@ -107,10 +99,6 @@ test_surveys = check_each({
         "Q3": {(1, "R_a", "yes"), (2, "R_a", "no"), (1, "R_b", "yes"), (2, "R_b", "yes")},
         "Q4": {(1, "R_a", "no"), (2, "R_b", "no")},
     }),
-    "headers of the old export": reads(
-        *(FILE, LEGACY, {("Q1", "R_a", "art"), ("Q1", "R_b", "no"), ("Q2", "R_a", "no"), ("Q2", "R_b", "no")}),
-        {"responses marked as spam": 1, "unfinished responses": 1},
-    ),
     "V1 alone makes no survey": reads(
         *("votes.csv", V1), {(task, f"V{n}", said) for task, each in ((1, "aba"), (2, "bba"), (3, "aaa"))
                              for n, said in enumerate(each, start=1)}, layout="wide"

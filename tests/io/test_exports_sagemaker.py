@@ -62,11 +62,6 @@ MANIFEST = {
         "job-name": "j",
     },
 }
-KEPT = {
-    "source-ref": "s3://b/0.png",
-    "job": {"annotationsFromAllWorkers": REQUESTS[0]["annotations"]},
-    "job-metadata": {"type": "groundtruth/custom", "job-name": "j"},
-}
 FOLDER = "; give the folder annotations/worker-response"
 FILE, TITLE = "2018-11-26.json", "(SageMaker Ground Truth export)"
 
@@ -84,9 +79,6 @@ test_jobs = check_each({
     "an output manifest": refuses(
         "output.manifest", json.dumps(MANIFEST) + "\n", f"output.manifest {TITLE}, record 1: ", FOLDER
     ),
-    "a manifest that kept all answers": reads(
-        *("output.manifest", json.dumps(KEPT) + "\n", {("s3://b/0.png", "w1", "cat"), ("s3://b/0.png", "w2", "dog")})
-    ),
     "cut short": refuses("cut.json", json.dumps(REQUESTS)[:-30], f"cut.json {TITLE}, record 2: ", "cut short"),
     "boxes only": refuses(
         *(FILE, [object_of("0", annotation("w", {"where": FORM["where"]}))], TITLE, "holds no votes; left out were")
@@ -101,7 +93,7 @@ DAMAGED = {
     'record 1: the "content" of an annotation is not JSON': [
         object_of("0", {"workerId": "w", "annotationData": {"content": "{"}})
     ],
-    "record 1: found no JSON object": [
+    'record 1: found 3 for "content"': [
         object_of("0", {"workerId": "w", "annotationData": {"content": "3"}})
     ],
     'record 1: found no "workerId"': [object_of("0", {"annotationData": {"content": "{}"}})],

@@ -23,7 +23,7 @@ from finegold.io.columns import (
 from finegold.io.databases import is_database, read_query
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.exports import ALL, find_export
-from finegold.io.exports.refusals import add_nested_hint, refuse_one_object
+from finegold.io.exports.marks import add_nested_hint, refuse_one_object
 from finegold.io.long import read_cells, read_counts, read_long
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import READABLE, is_files, sources_of, with_dialect

@@ -349,7 +349,7 @@ HINTS_CASES = (
     _hint("numbered annotators beside a label", NUMBERED, "--annotator annotator1,annotator2,annotator3", pasted=45),
     _hint("statistics of workers", table([["worker", "n_tasks", "accuracy"], *([f"w{n}", n % 4 + 3, n / 20] for n in range(12))]), "The columns are"),
     _hint("settings", SETTINGS, "a single JSON object with the fields name, scripts, port", file="package.json"),
-    _hint("columns in JSON", COLUMNS, "an object of columns (age, city)", file="v.json"),
+    _hint("columns in JSON", COLUMNS, "a single JSON object with the fields age, city", file="v.json"),
     _hint("one column", b"numpy==1.0\npandas>=2\nscipy\n", 'there is one column, "numpy==1.0", and votes need a task, an annotator and a label', "--separator CHARACTER", file="requirements.txt"),
     _hint("settings in brackets", b"[server]\nport=80\n", "cannot be read as JSON (Expecting value: line 1 column 2 (char 1))", file="settings.ini"),
     _hint("a list of texts", b'["cat", "dog"]', "the list holds 'cat'; expected rows", file="v.json"),

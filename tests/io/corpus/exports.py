@@ -38,19 +38,6 @@ def _short_mturk() -> bytes:
     return "\n".join([head, *(row.rstrip(",") for row in rows)]).encode() + b"\n"
 
 
-def _legacy_qualtrics() -> bytes:
-    about = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
-    numbers = ",".join(f"V{number}" for number in range(1, 11))
-    people = [
-        f"R_{who},Default,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1"
-        for who in "abc"
-    ]
-    rows = [
-        f"{one},{first},{second}" for one, first, second in zip(people, "yyn", "nyn", strict=True)
-    ]
-    return "\n".join([f"{numbers},Q1,Q2", f"{about},First?,Second?", *rows]).encode() + b"\n"
-
-
 def _old_doccano(*annotations: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": 5,
@@ -105,11 +92,10 @@ GOOD = (
     case("SageMaker: consolidation request", {"request.json": _text(SAGEMAKER)}, 2),
     case("Toloka: assignments", {"assignments.tsv": _text(TOLOKA)}, 2),
     case("Toloka: a task of two inputs", {"pairs.tsv": _text(TWO_INPUTS)}, 2,
-         "INPUT:left and INPUT:right together name the tasks"),
+         "INPUT:left, INPUT:right together name the tasks"),
     case("Toloka: a chosen task of two inputs", {"pairs.tsv": _text(TWO_INPUTS)}, 2, asks="--task left,right"),
     case("Appen: full report", {"f1.csv": _text(APPEN)}, 2),
     case("Qualtrics: three header rows", {"survey.csv": _text(QUALTRICS)}, 4),
-    case("Qualtrics: legacy headers", {"survey.csv": _legacy_qualtrics()}, 6),
     case("Zooniverse: classifications", {"classifications.csv": _text(ZOONIVERSE)}, 2),
     case("Zooniverse: one step of several", {"classifications.csv": _steps("T0", "T1")}, 2, asks="--question T1"),
     case("MT-bench: pairs", {"pair.jsonl": _lines(MT_BENCH)}, 2),

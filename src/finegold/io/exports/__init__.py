@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from finegold.errors import InputError, Placeholder, Remedy, use, warn_user
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.io.exports.marks import LAST, MARKS, has_marks, names_in
-from finegold.io.exports.refusals import refuse_marks
+from finegold.io.exports.marks import LAST, MARKS, has_marks, names_in, refuse_marks
 from finegold.io.source import Source
 from finegold.system.memory import did_you_mean
 

@@ -1,8 +1,7 @@
 """Appen, once Figure Eight and CrowdFlower: the full report, a CSV with a row per judgment.
 
 The columns of Appen begin with "_". Of the others, those are answers that have a twin
-<question>_gold; where there is no twin, those in which the judgments of one unit differ, for the
-data of a unit are the same in all of its rows.
+<question>_gold; where there is no twin, those in which the judgments of one unit differ.
 """
 
 from __future__ import annotations
@@ -35,15 +34,10 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         and not (GOLD in name and name.rpartition(GOLD)[0] in seen.columns)
     ]
     questions = [name for name in others if name + GOLD in seen.columns]
-    if not questions and options.question in others:
-        questions = [str(options.question)]
-    elif not questions:
-        differs = pl.col(others).n_unique() > 1
-        spread = table.group_by(UNIT).agg(differs).select(pl.col(others).any())
-        questions = [name for name in others if spread[name].item()]
-        if not questions:
-            problem = f"it does not show which of {', '.join(others)} are answers"
-            raise DamagedExport(problem, use(question=Placeholder("NAME")))
+    questions = questions or base.answer_columns(seen, UNIT, others, options.question)
+    if not questions:
+        problem = f"it does not show which of {', '.join(others)} are answers"
+        raise DamagedExport(problem, use(question=Placeholder("NAME")))
     labels, golds = {}, {}
     for name in questions:
         lines = base.replace_cells(table[name], "\n", lambda cell, _: _join_lines(cell))

@@ -16,10 +16,9 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import polars as pl
@@ -82,6 +81,8 @@ class ExportOptions:
     empty: Counter[str] = field(default_factory=Counter)
     # texts of warnings that were shown
     warnings: set[str] = field(default_factory=set)
+    # the file, for readers of records
+    seen: Source = field(default_factory=lambda: Source("", b""))
 
     def nothing(self, what: str, number: int = 1) -> str | None:
         """Return the label of answers in which nothing was chosen, and count them by this name."""
@@ -92,15 +93,6 @@ class ExportOptions:
         if text not in self.warnings:
             self.warnings.add(text)
             warn_user(text, remedies)
-
-    def annotator_of_file(self, seen: Source) -> str | None:
-        """Return who cast the votes of a file without names: of several files, each is a person's."""
-        if not self.has_many_files or isinstance(seen.data, bytes):
-            return None
-        self.warn_once(
-            "the files do not say who annotated: each is taken as an annotator, by its name"
-        )
-        return PurePath(seen.name.removesuffix(".gz")).stem
 
 
 @dataclass(frozen=True)
@@ -138,21 +130,12 @@ class DamagedExport(Exception):
     def __init__(self, problem: str, *remedies: Remedy | str, record: int | None = None) -> None:
         super().__init__(problem)
         self.problem, self.record = problem, record
-        self.remedies = tuple(
-            Remedy(text=remedy) if isinstance(remedy, str) else remedy for remedy in remedies
-        )
+        self.remedies = [Remedy(text=each) if isinstance(each, str) else each for each in remedies]
 
     def of_tool(self, seen: Source, export: Export) -> InputError:
         record = f", record {self.record:,}" if self.record else ""
         where = f"{seen.name} ({export.title} export){record}"
         return InputError(self.problem, where, self.remedies or [Remedy(text=export.remedy)])
-
-
-def unknown_task(problem: str, names: Iterable[str]) -> DamagedExport:
-    """Return the complaint about a field of tasks that is not there, with those that are."""
-    return DamagedExport(
-        problem, use(task=Placeholder("NAME"), text=f"with one of {', '.join(names)}")
-    )
 
 
 # Fields of records.
@@ -163,13 +146,13 @@ def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) 
     default.
     """
     if not isinstance(record, dict):
-        raise DamagedExport(f"expected a JSON object, found {_shorten(record)}")
+        raise DamagedExport(f"expected a JSON object, found {record!r:.40}")
     value = record.get(name)
     if value is None and default is not None:
         return default
     if not isinstance(value, kind) or name not in record:
-        there = f"{_shorten(value)} for" if name in record else "no"
-        kinds = {list: "a list", dict: "an object", str: "a text", bool: "true or false"}
+        there = f"{value!r:.40} for" if name in record else "no"
+        kinds: dict[Any, str] = {list: "a list", dict: "an object", str: "a text"}
         expected = "" if kind is object else f", expected {kinds.get(kind, kind.__name__)}"
         raise DamagedExport(f'found {there} "{name}"{expected}')
     return value
@@ -179,44 +162,46 @@ def need_id(record: Any, name: str, options: ExportOptions, inside: str = "") ->
     """Return the id of a task, or the field that the user names, which may stand inside another."""
     if options.task is not None:
         record = need(record, inside, dict, record) if inside else record
-        if isinstance(record, dict) and record.get(options.task) is None:
-            place = f'its "{inside}" has' if inside else "there is"
-            raise unknown_task(f'{place} no "{options.task}"', record)
         name = options.task
+        if isinstance(record, dict) and record.get(name) is None:
+            place = f'its "{inside}" has' if inside else "there is"
+            raise unknown_task(f'{place} no "{name}"', record)
     if need(record, name, object, "") == "":
         raise DamagedExport(f'found no "{name}"')
     return record[name]
 
 
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def unknown_task(problem: str, names: Iterable[str]) -> DamagedExport:
+    """Return the complaint about a field of tasks that is not there, with those that are."""
+    text = f"with one of {', '.join(names)}"
+    return DamagedExport(problem, use(task=Placeholder("NAME"), text=text))
 
 
 def _as_text(value: Any) -> str:
     if isinstance(value, list | dict):
-        raise DamagedExport(f"expected a name, a number or a label, found {_shorten(value)}")
+        raise DamagedExport(f"expected a name, a number or a label, found {value!r:.40}")
     return text_of(value)
 
 
-def join_labels(labels: list[Any]) -> Any:
+def join_labels(labels: Any) -> Any:
     """Return a single label as it is, several as one text in sorted order, and None if there is
     none.
     """
+    if not isinstance(labels, list):
+        return labels
     # a label that was chosen twice is one label
-    if len(labels) > 1:
-        return SEVERAL.join(sorted({_as_text(label) for label in labels}))
-    if labels and isinstance(labels[0], list | dict):
-        _as_text(labels[0])
-    return labels[0] if labels else None
+    texts = sorted({_as_text(label) for label in labels})
+    return SEVERAL.join(texts) if len(labels) > 1 else labels[0] if labels else None
 
 
 # Votes, record by record.
 
 
-def with_numbers(records: Iterable[Any], make: Callable[[Any], Iterable[Made]]) -> Iterator[Made]:
-    """Yield what is made of every record, such as votes, and add the number of the record to
-    errors.
+def with_numbers(
+    records: Iterable[Any], make: Callable[[Any], Iterable[Made]], file: str = ""
+) -> Iterator[Made]:
+    """Yield what is made of every record, such as votes. Errors get its number, and the file of an
+    archive in which it stands.
     """
     number = 1
     try:
@@ -224,11 +209,15 @@ def with_numbers(records: Iterable[Any], make: Callable[[Any], Iterable[Made]]) 
             yield from make(record)
             number += 1
     except DamagedExport as error:
-        place = error.record or number
-        raise DamagedExport(error.problem, *error.remedies, record=place) from None
+        problem = f"in {file}, {error.problem}" if file else error.problem
+        raise DamagedExport(problem, *error.remedies, record=error.record or number) from None
     except MISUSED as error:
-        problem = f"a value is of a kind that is not expected there ({error})"
-        raise DamagedExport(problem, record=number) from error
+        raise misused(error, number) from error
+
+
+def misused(error: Exception, record: int | None = None) -> DamagedExport:
+    problem = f"a value is of a kind that is not expected there ({error})"
+    return DamagedExport(problem, record=record)
 
 
 def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
@@ -244,18 +233,23 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
             ]
             for name, values in zip(Vote._fields, zip(*rows, strict=True), strict=True)
         }
-        try:
-            yield pl.DataFrame(texts, schema=dict.fromkeys(Vote._fields, pl.String))
-        except UnicodeEncodeError:
-            # half of a pair of surrogates: JSON can hold it, but it is not text
-            raise DamagedExport("a name or a label is not valid Unicode text") from None
+        yield pl.DataFrame(texts, schema=dict.fromkeys(Vote._fields, pl.String))
 
 
-def by_record(votes_of: Callable[[Any, ExportOptions], Iterable[Vote]]) -> Read:
-    """Return the `read` of a tool that writes JSON records, given the votes of one record."""
-    return lambda seen, options: in_batches(
-        with_numbers(read_records(seen), lambda record: votes_of(record, options))
-    )
+def by_record(
+    votes_of: Callable[[Any, ExportOptions], Iterable[Vote]],
+    records_of: Callable[[Source, ExportOptions], Iterable[Any]] | None = None,
+) -> Read:
+    """Return the `read` of a tool, given the votes of one record, and the records if they are not
+    simply those of JSON.
+    """
+
+    def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+        options = replace(options, seen=seen)
+        records = read_records(seen) if records_of is None else records_of(seen, options)
+        yield from in_batches(with_numbers(records, lambda record: votes_of(record, options)))
+
+    return read
 
 
 # JSON, which may be larger than memory.
@@ -268,30 +262,30 @@ NEAR = 16
 
 
 class Json:
-    """The values of a JSON text, one after the other, in the order in which they stand there."""
+    """The values of a JSON text, one after the other."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._decoder = file, codecs.getincrementaldecoder("utf-8-sig")()
         self._text, self._at = "", 0
         self._scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed omits it
 
-    def next(self) -> str:
-        """Return the next mark, such as "[", without taking it; an empty text at the end."""
+    def mark(self, taken: str = "") -> str:
+        """Return the next mark, such as "[", and take it if it is this one; "" at the end."""
         while True:
             self._at = cast(re.Match[str], BLANKS.match(self._text, self._at)).end()
             if self._at < len(self._text) or not self._read_on():
-                return self._text[self._at : self._at + 1]
+                mark = self._text[self._at : self._at + 1]
+                self._at += bool(mark) and mark == taken
+                return mark
 
     def value(self) -> Any:
         """Return the next value."""
-        self.next()
+        self.mark()
         while True:
             try:
                 value, end = self._scan(self._text, self._at)
             except (StopIteration, ValueError, RecursionError) as error:
-                place = (
-                    error.value if isinstance(error, StopIteration) else getattr(error, "pos", 0)
-                )
+                place = getattr(error, "value", getattr(error, "pos", 0))
                 is_cut = "Unterminated" in str(error) or place > len(self._text) - NEAR
                 if not is_cut or not self._read_on():
                     raise _damage(is_cut, error) from None
@@ -300,32 +294,6 @@ class Json:
                 if end + NEAR < len(self._text) or not self._read_on():
                     self._at = end
                     return value
-
-    def values(self) -> Iterator[Any]:
-        """Yield all values that follow each other, such as those of JSON Lines."""
-        while self.next():
-            yield self.value()
-
-    def parts(self) -> Iterator[Any]:
-        """Yield the key of each part of the next object, or its place in the next list. Whoever
-        iterates takes the value.
-        """
-        end, place = {"[": "]", "{": "}"}.get(self.next(), ""), 0
-        if not end:
-            raise _damage(not self.next(), "expected a list or an object")
-        self._at += 1
-        while (mark := self.next()) != end:
-            if place and mark != ",":
-                raise _damage(not mark, f"found {mark} where a comma was expected")
-            self._at += bool(place)
-            key = self.value() if end == "}" else place
-            if end == "}":
-                if self.next() != ":":
-                    raise _damage(not self.next(), "expected a colon after a key")
-                self._at += 1
-            yield key
-            place += 1
-        self._at += 1
 
     def _read_on(self) -> bool:
         """Read as much again as there is that cannot be parsed yet, if there is more."""
@@ -352,11 +320,15 @@ def read_records(seen: Source) -> Iterator[Any]:
 
 def json_records(file: BinaryIO) -> Iterator[Any]:
     """Yield the items of a JSON list, or the values of JSON Lines."""
-    found = Json(file)
-    if found.next() == "[":
-        for _ in found.parts():
-            yield found.value()
-    yield from found.values()
+    text = Json(file)
+    if text.mark("[") == "[" and text.mark("]") != "]":
+        yield text.value()
+        while (mark := text.mark(",")) == ",":
+            yield text.value()
+        if text.mark("]") != "]":
+            raise _damage(not mark, f"found {mark} where a comma was expected")
+    while text.mark():
+        yield text.value()
 
 
 def open_export(source: Source) -> BinaryIO:
@@ -366,34 +338,20 @@ def open_export(source: Source) -> BinaryIO:
     return file
 
 
-# Zip archives.
-
-
-@contextmanager
-def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
-    """Open an archive, which may be packed with zstd."""
-    data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
+def members_of(seen: Source, names: Iterable[str]) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield these files of a zip archive, which may be packed with zstd, with their names."""
+    data = io.BytesIO(seen.data) if isinstance(seen.data, bytes) else seen.data
     damages = (zipfile.BadZipFile, zstd_zipfile.BadZipFile, zlib.error, EOFError)
     try:
         with zstd_zipfile.ZipFile(data) as archive:
-            yield cast(zipfile.ZipFile, archive)
-    # the second: a version of the format, or a way of packing, that does not exist
-    except (*damages, NotImplementedError) as error:
+            for name in names:
+                yield name, io.BytesIO(archive.read(name))
+    except RuntimeError as error:
+        # also a way of packing that does not exist
+        remedy = "unpack the archive, with its password if it has one, and give the files in it"
+        raise DamagedExport(f"the zip archive cannot be unpacked ({error})", remedy) from None
+    except damages as error:
         raise DamagedExport(f"the zip archive is damaged ({error})") from None
-
-
-@contextmanager
-def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
-    """Open a file of an archive, and add its name to errors."""
-    try:
-        with archive.open(name) as file:
-            yield cast(BinaryIO, file)
-    except RuntimeError:
-        remedy = "unpack the archive with its password, and give the files in it"
-        raise DamagedExport(f"{name} is encrypted", remedy) from None
-    except DamagedExport as error:
-        problem = f"in {name}, {error.problem}"
-        raise DamagedExport(problem, *error.remedies, record=error.record) from None
 
 
 # Sheets: a row per assignment or respondent.
@@ -434,6 +392,19 @@ def task_column(seen: Source, task: str | None, usual: str, prefix: str = "") ->
     raise unknown_task(f'there is no column "{task}"', names)
 
 
+def answer_columns(seen: Source, task: str, others: Sequence[str], named: str | None) -> list[str]:
+    """Return the columns with answers: the one that the user names, or those that differ within a
+    task, because its data are the same in all of its rows.
+    """
+    if named in seen.columns:
+        return [str(named)]
+    # hashes are enough, and small
+    hashed = pl.col(others).fill_null("").hash()
+    parts = [part.select(task, hashed) for part in read_columns(seen, [task, *others])]
+    spread = pl.concat(parts).group_by(task).agg(pl.col(others).n_unique() > 1)
+    return [name for name in others if spread[name].any()]
+
+
 def drop_rows(
     table: pl.DataFrame,
     marks: Mapping[str, pl.Expr],
@@ -447,10 +418,9 @@ def drop_rows(
     known = [mark.fill_null(False) for column, mark in marks.items() if column in table.columns]
     if option in options.include or not known:
         return table
-    marked = table.select(pl.any_horizontal(known)).to_series()
-    if marked.any():
-        options.left_out[what] += int(marked.sum())
-    return table.filter(~marked)
+    kept = table.filter(~pl.any_horizontal(known))
+    options.left_out.update({what: n} if (n := table.height - kept.height) else {})
+    return kept
 
 
 def votes_of_questions(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import PurePath
 from typing import Any, BinaryIO
@@ -34,8 +33,10 @@ def fits(seen: Source) -> bool:
     return not seen.is_delimited or not candidates(seen.columns, ANNOTATOR)
 
 
-def _has_users(record: dict[str, Any]) -> bool:
-    return USERS in record and not any(name in record for name in LABELS)
+def _has_users(record: Any) -> bool:
+    return (
+        isinstance(record, dict) and USERS in record and not any(map(record.__contains__, LABELS))
+    )
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
@@ -44,29 +45,30 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of a file is the name of the annotator."""
-    if _has_users(seen.record):
-        records = base.read_records(seen)
-        yield from base.with_numbers(records, partial(_votes, who=None, options=options))
-        return
     is_zip = seen.format == "zip"
-    if not is_zip and isinstance(seen.data, bytes):
+    if not is_zip and isinstance(seen.data, bytes) and not _has_users(seen.record):
         problem = "the name of the file is that of the annotator, and this is not a file"
         raise DamagedExport(problem, "give its path")
-    names = seen.members if is_zip else (PurePath(seen.name.removesuffix(".gz")).name,)
-    names = tuple(name for name in names if PurePath(name).stem != EVERYBODY)
-    if not names:
+    own = PurePath(seen.name.removesuffix(".gz")).name
+    names = [name for name in (seen.members if is_zip else (own,)) if _person(name) != EVERYBODY]
+    if not names and not _has_users(seen.record):
         raise DamagedExport(
             "it holds the labels of all members together, so that nobody can tell who voted for"
             " what",
             'votes are kept apart only in projects without "Share annotations across all users"',
         )
-    with base.open_zip(seen) if is_zip else nullcontext() as archive:
-        for name in names:
-            member = base.open_member(archive, name) if archive else base.open_export(seen)
-            with member as file:
-                records = _rows(file) if name.lower().endswith(".csv") else base.json_records(file)
-                make = partial(_votes, who=PurePath(name).stem, options=options)
-                yield from base.with_numbers(records, make)
+    files: Iterable[tuple[str, BinaryIO]] = (
+        base.members_of(seen, names) if is_zip else [(own, base.open_export(seen))]
+    )
+    for name, file in files:
+        with file:
+            records = _rows(file) if name.lower().endswith(".csv") else base.json_records(file)
+            make = partial(_votes, who=_person(name), options=options)
+            yield from base.with_numbers(records, make, name * is_zip)
+
+
+def _person(file: str) -> str:
+    return PurePath(file).stem
 
 
 def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
@@ -77,11 +79,11 @@ def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
         raise DamagedExport(f"not valid CSV in UTF-8 ({error})") from None
 
 
-def _votes(record: Any, who: str | None, options: ExportOptions) -> list[Vote]:
+def _votes(record: Any, who: str, options: ExportOptions) -> list[Vote]:
     """Return the votes of a member, or of each user whom the annotations of an old version name."""
     task = base.need_id(record, "id", options)
     chosen: dict[Any, list[Any]] = {}
-    if who is None:
+    if _has_users(record):
         for each in base.need(record, USERS, list):
             user = each.get("user_name", each.get("user"))
             if user is None:
@@ -90,12 +92,10 @@ def _votes(record: Any, who: str | None, options: ExportOptions) -> list[Vote]:
             chosen.setdefault(user, []).append(label)
     else:
         field = next((name for name in LABELS if record.get(name) is not None), LABELS[0])
-        labels = [] if record.get(field) is None else record[field]
+        value = record.get(field) or []
         # CSV has several labels in one text
-        labels = labels.split("#") if isinstance(labels, str) else labels
-        if not isinstance(labels, list):
-            raise DamagedExport(f'found {labels!r} for "{field}", expected a list of labels')
-        chosen[who] = labels
+        value = {field: value.split("#") if isinstance(value, str) else value}
+        chosen[who] = base.need(value, field, list)
     votes = []
     for user, labels in chosen.items():
         if spans := sum(isinstance(label, list | dict) for label in labels):

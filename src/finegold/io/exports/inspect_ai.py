@@ -29,22 +29,14 @@ def _samples(seen: Source) -> Iterator[Any]:
     if seen.format == "zip":
         header = [name for name in HEADERS if name in seen.members][:1]
         samples = [name for name in seen.members if name.startswith("samples/")]
-        with base.open_zip(seen) as archive:
-            for name in (*header, *samples):
-                with base.open_member(archive, name) as file:
-                    content = base.Json(file).value()
-                    yield need(content, "eval", dict) if name in HEADERS else content
+        for name, file in base.members_of(seen, [*header, *samples]):
+            content = base.Json(file).value()
+            yield need(content, "eval", dict) if name in HEADERS else content
         return
     with base.open_export(seen) as file:
-        log = base.Json(file)
-        for key in log.parts():
-            if key == "samples" and log.next() == "[":
-                for _ in log.parts():
-                    yield log.value()
-            else:
-                value = log.value()
-                if key == "eval":
-                    yield value
+        log = base.Json(file).value()
+    yield need(log, "eval", dict)
+    yield from need(log, "samples", list, [])
 
 
 def _votes(seen: Source, options: ExportOptions) -> Iterator[Vote]:
@@ -55,8 +47,6 @@ def _votes(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     for vote in base.with_numbers(samples, lambda sample: _votes_on(sample, head, options)):
         n_samples, n_scores = n_samples + 1, n_scores + (vote.annotator is not None)
         yield vote
-    if not n_samples and not options.has_many_files:
-        raise DamagedExport("it holds no samples", "give the log of a run that has finished")
     if not n_scores and not options.left_out and not options.has_many_files:
         problem = f"none of its {n_samples:,} samples has a score"
         raise DamagedExport(problem, "score it: inspect score LOG --scorer NAME")
@@ -69,9 +59,7 @@ def _votes_on(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iter
     task = f"{task}#{sample.get('epoch', 1)}" if is_repeated else task
     task = f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
     votes = []
-    # the logs of early versions have one scorer without a name
-    early = {} if sample.get("score") is None else {"score": sample["score"]}
-    for scorer, score in (need(sample, "scores", dict, {}) or early).items():
+    for scorer, score in need(sample, "scores", dict, {}).items():
         value = score.get("value") if isinstance(score, dict) else score
         for question, label in (value if isinstance(value, dict) else {QUESTION: value}).items():
             # it failed; NaN differs from itself

@@ -24,7 +24,6 @@ TAXONOMY = "taxonomy"
 ANSWERS = frozenset({"choices", "rating", "number", "selected", TAXONOMY, "datetime"})
 # what is written into a text area
 TEXT = "text"
-SOME_MODEL = "model"
 # the marks of JSON-MIN and CSV
 SHORT = {"id", "annotator", "annotation_id", "lead_time"}
 # columns of a CSV that are not answers
@@ -34,7 +33,7 @@ ABOUT = SHORT | {"created_at", "updated_at", "agreement"}
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     is_min = seen.record.keys() >= SHORT
     if not seen.is_delimited and not is_min:
-        return base.by_record(lambda record, _: _votes(record, seen, options))(seen, options)
+        return base.by_record(_votes)(seen, options)
     if options.gold or options.include:
         what = "gold marks" if options.gold else "predictions"
         raise DamagedExport(f"JSON-MIN and CSV hold no {what}", REMEDY)
@@ -44,25 +43,29 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 # The full export.
 
 
-def _votes(record: Any, seen: Source, options: ExportOptions) -> list[Vote]:
+def annotations_of(record: dict[str, Any]) -> list[Any]:
+    name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
+    return need(record, name, list)
+
+
+def person(annotation: dict[str, Any]) -> Any:
+    """Return who made an annotation: people know the e-mail address better than the number."""
+    who = annotation.get("completed_by")
+    return who.get("email") or who.get("id") if isinstance(who, dict) else who
+
+
+def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     # In cloud storages, Label Studio writes a file per annotation, which holds its task.
     if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
         record = {**record["task"], "annotations": [record]}
     task = base.need_id(record, "id", options, "data")
-    name = ANNOTATIONS[0] if ANNOTATIONS[0] in record else ANNOTATIONS[1]
     votes = []
-    annotations = need(record, name if name in record else ANNOTATIONS[0], list)
-    for number, annotation in enumerate(annotations, start=1):
+    for annotation in annotations_of(record):
         results = need(annotation, "result", list, [])
-        annotator = annotation.get("completed_by")
-        # people know the e-mail address better than the number
-        if isinstance(annotator, dict):
-            annotator = annotator.get("email") or annotator.get("id")
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             options.left_out["cancelled annotations"] += 1
             continue
-        if annotator is None:
-            annotator = _nobody(annotation, number, name, len(annotations), seen, options)
+        annotator = person(annotation)
         if annotator is None:
             options.left_out["annotations without an annotator"] += 1
             continue
@@ -82,33 +85,11 @@ def _votes(record: Any, seen: Source, options: ExportOptions) -> list[Vote]:
             problem = "of predictions there are only the numbers"
             raise DamagedExport(problem, leave_out("include"), SNAPSHOT)
         answers = _answers(need(prediction, "result", list, []), options)
-        model = prediction.get("model_version") or SOME_MODEL
+        model = prediction.get("model_version") or "model"
         votes += [Vote(task, model, label, question) for question, label in answers]
     if drafts := len(need(record, "drafts", list, [])):
         options.left_out["drafts"] += drafts
     return votes or [Vote(task)]
-
-
-def _nobody(
-    annotation: Any,
-    number: int,
-    name: str,
-    n_annotations: int,
-    seen: Source,
-    options: ExportOptions,
-) -> Any:
-    """Return who made an annotation that does not say so: the person whose file it is, or its place
-    among the completions of an old version.
-    """
-    if n_annotations == 1 and (annotator := options.annotator_of_file(seen)) is not None:
-        return annotator
-    if name == ANNOTATIONS[0] or "completed_by" in annotation:
-        return None
-    options.warn_once(
-        f"{seen.name} does not say who annotated, as Label Studio before 1.0 does not; the"
-        " completions of a task are taken as those of the annotators 1, 2, ..."
-    )
-    return number
 
 
 def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
@@ -130,39 +111,31 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
     [(key, answer)] = value.items()
     if key not in ANSWERS and not (key == TEXT and wants_text):
         return None
-    if key == TAXONOMY:
-        answer = ["/".join(map(str, path)) for path in answer]
-    return join_labels(answer) if isinstance(answer, list) else answer
+    return join_labels(["/".join(map(str, path)) for path in answer] if key == TAXONOMY else answer)
+
+
+def _regions(value: dict[str, Any]) -> str:
+    """Return what marks are counted as: `finegold.spans` reads those in texts."""
+    is_text = {"start", "end"} <= value.keys() and "channel" not in value
+    return base.SPANS if is_text else "marked regions"
 
 
 # The short exports: JSON-MIN, with the answers between the id and the annotator, and CSV.
 
 
 def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    task = base.need_id(record, "id", options)
-    names = list(record)
-    end = names.index("annotator") if "annotator" in record else len(names)
-    questions = names[names.index("id") + 1 : end] if "id" in record else []
-    if options.question in record:
-        questions = [options.question]
-    for question in questions:
-        yield Vote(task, record.get("annotator"), _short_label(record[question], options), question)
+    task, names = base.need_id(record, "id", options), list(record)
+    questions = names[names.index("id") + 1 : names.index("annotator")]
+    for question in [options.question] if options.question in record else questions:
+        yield Vote(task, record["annotator"], _short_label(record[question], options), question)
     if not questions:
         yield Vote(task)
 
 
 def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = base.task_column(seen, options.task, "id")
-    questions = others = [column for column in seen.columns if column not in ABOUT | {task}]
-    if options.question in seen.columns:
-        questions = [str(options.question)]
-    else:
-        # Every annotation of a task repeats its data, so what differs is an answer. Hashes are
-        # enough, and small.
-        hashed = pl.col(others).fill_null("").hash()
-        parts = [part.select("id", hashed) for part in base.read_columns(seen, ["id", *others])]
-        spread = pl.concat(parts).group_by("id").agg(pl.col(others).n_unique() > 1)
-        questions = [column for column in others if spread[column].any()] or others
+    others = [column for column in seen.columns if column not in ABOUT | {task}]
+    questions = base.answer_columns(seen, "id", others, options.question) or others
     for part in base.read_columns(seen, [task, "annotator", *questions]):
         # Answers that are not plain text stand there as JSON.
         labels = {
@@ -185,12 +158,6 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
             options.left_out[_regions(item)] += 1
         known += [] if answer is None else [answer]
     return join_labels(known)
-
-
-def _regions(value: dict[str, Any]) -> str:
-    """Return what marks are counted as: `finegold.spans` reads those in texts."""
-    is_text = {"start", "end"} <= value.keys() and "channel" not in value
-    return base.SPANS if is_text else "marked regions"
 
 
 EXPORT = Export(

@@ -1,10 +1,16 @@
-"""How a file of each tool is recognised: a table of names that are in all of its files."""
+"""What a file is by the names in it: the export of a tool, or something that holds no votes."""
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from os.path import commonpath
+from pathlib import PurePath
 
-from finegold.io.source import Source
+from finegold.errors import InputError, Remedy, use
+from finegold.io.columns import LABEL, candidates
+from finegold.io.source import BOM, Source
 
 # a reader of any tool's JSON, so that all others are asked before it
 LAST = "nested-json"
@@ -28,33 +34,43 @@ MARKS = {
         f"<zip> *.jsonl,*.json,*.csv | <sheet> {_DATA} label |"
         f" <json> {_DATA} label[],cats[],labels[] | id text annotations[] annotation_approver,meta",
     ),
-    "argilla": ("argilla", "fields responses[],responses{} | *.responses.users"),
+    "argilla": ("argilla", "fields responses{} | *.responses.users"),
     "inspect": ("inspect_ai", "version status eval{} | <zip> header.json,_journal/start.json"),
     "mturk": ("mturk", "<sheet> HITId WorkerId AssignmentId AssignmentStatus,Answer.*"),
     "toloka": ("toloka", "<sheet> ASSIGNMENT:*"),
     "appen": ("appen", "<sheet> _unit_id _golden,_tainted,_trust"),
-    "qualtrics": (
-        "qualtrics",
-        "<sheet> StartDate ResponseId,ResponseID | <sheet> <below:*ImportId*> |"
-        " <sheet> V1 <below:StartDate> <below:ResponseI*>",
-    ),
+    "qualtrics": ("qualtrics", "<sheet> StartDate ResponseId | <sheet> <below:*ImportId*>"),
     "sagemaker": (
         "sagemaker",
-        "<json> datasetObjectId annotations,consolidatedAnnotation | <json> answers | <json> *-metadata{}",
+        "<json> datasetObjectId annotations,consolidatedAnnotation | <json> answers[] |"
+        " <json> *-metadata{}",
     ),
     "zooniverse": ("zooniverse", "<sheet> user_name subject_ids annotations"),
     LAST: ("nested_json", "<json> *{} | <json> *[]"),
 }
+# Tools whose exports hold marks in images or texts, and how to recognise those.
+REGIONS = {
+    "Labelbox": "data_row{} projects{} | DataRow_ID Label",
+    "V7": "item{},image{} annotations[] version,dataset",
+    "SuperAnnotate": "metadata{} instances[]",
+    "COCO": "images[] annotations[] categories[]",
+    "LabelMe": "shapes[] imagePath",
+    "CVAT": "<text:<annotations>>",
+    "INCEpTION": "%TYPES | %FEATURE_STRUCTURES | <text:#FORMAT=WebAnno> | <text:<xmi:XMI>",
+}
+SUFFIXES_OF_TEXTS = {".ann": "brat", ".conll": "CoNLL", ".iob": "CoNLL", ".bio": "CoNLL"}
+TEXTS = {"INCEpTION", *SUFFIXES_OF_TEXTS.values()}
+# fields of a mark in a text
+PLACES = {"start", "start_offset"}
 
 
 def has_marks(names: frozenset[str], marks: str) -> bool:
     """Return whether all marks of a group are among the names of a file."""
 
     def is_there(mark: str) -> bool:
-        if "*" not in mark:
-            return mark in names
-        pattern = re.compile(re.escape(mark).replace(r"\*", ".*"), re.DOTALL)
-        return any(map(pattern.fullmatch, names))
+        return mark in names or (
+            "*" in mark and any(fnmatchcase(name, mark.replace("[", "[[]")) for name in names)
+        )
 
     return any(
         all(any(map(is_there, mark.split(","))) for mark in group.split())
@@ -78,3 +94,62 @@ def names_in(seen: Source) -> frozenset[str]:
     names |= {name + "[]" for name, value in seen.record.items() if isinstance(value, list)}
     names |= {name + "{}" for name, value in seen.record.items() if isinstance(value, dict)}
     return frozenset(names | {f"<below:{cell}>" for row in seen.rows for cell in row})
+
+
+def refuse_marks(sources: Sequence[Source]) -> None:
+    """Refuse exports that hold marks in texts or images by the name of the tool."""
+    for seen in sources:
+        title = SUFFIXES_OF_TEXTS.get(PurePath(seen.name).suffix)
+        names = frozenset[str]() if title else names_in(seen)
+        title = title or next((t for t, marks in REGIONS.items() if has_marks(names, marks)), None)
+        if title in TEXTS:
+            problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
+            raise InputError(problem, remedies=[read_spans(sources)])
+        if title is not None:
+            problem = (
+                f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on"
+                " whole tasks and marked texts, and neither boxes nor segmentations (see CVAT,"
+                " datumaro, STAPLE)"
+            )
+            classes = "for its classes of whole tasks, write a table of task, annotator and label"
+            raise InputError(problem, remedies=[Remedy(text=classes)])
+
+
+def read_spans(sources: Sequence[Source]) -> Remedy:
+    """Return the command that reads marked texts: of several files, those of their folder."""
+    names = [seen.name for seen in sources]
+    return Remedy(text=f"run finegold spans {names[0] if len(names) == 1 else commonpath(names)}")
+
+
+def add_nested_hint(error: InputError, sources: Sequence[Source]) -> None:
+    """Add to an error about a table of JSON how votes inside lists and objects are read."""
+    for seen in sources:
+        for name, value in seen.record.items():
+            marks = value if isinstance(value, list) else []
+            if any(isinstance(mark, dict) and PLACES & mark.keys() for mark in marks):
+                problem = f'"{name}" marks spans in texts, which are not votes on whole tasks'
+                raise InputError(problem, seen.name, [read_spans(sources)])
+        refuse_one_object(seen)
+    is_nested = any(has_marks(names_in(seen), MARKS[LAST][1]) for seen in sources)
+    if is_nested and not any("format" in each.options for each in error.remedies):
+        error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
+
+
+def refuse_one_object(seen: Source) -> None:
+    """Refuse a file with a single JSON object: columns, settings or anything else, but no table."""
+    if seen.layout == "list" or not seen.record:
+        return
+    with seen.open_bytes() as file:
+        try:
+            content = json.loads(file.read().removeprefix(BOM))
+        except (ValueError, RecursionError):
+            # more than one object, or damage
+            return
+    fields = ", ".join([*content][:6]) + (", ..." if len(content) > 6 else "")
+    inner = [value for value in content.values() if isinstance(value, list | dict)]
+    if not inner and candidates(content, LABEL):
+        return
+    problem = f"the file is a single JSON object with the fields {fields}, and not a list of rows"
+    rows = Remedy(text='write a list of rows, in pandas with orient="records"')
+    nested = use("if every field is a task or an annotator that holds its votes", format=LAST)
+    raise InputError(problem, seen.name, [rows, nested] if inner else [rows])

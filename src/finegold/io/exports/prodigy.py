@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import polars as pl
 
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
-from finegold.io.source import Source
 
 REMEDY = "export it again: prodigy db-out DATASET > FILE.jsonl"
-ANNOTATOR = ("_annotator_id", "_session_id")
 # a session without a name is called by its time
 SESSION = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return base.by_record(lambda record, _: _votes(record, seen, options))(seen, options)
-
-
-def _votes(record: Any, seen: Source, options: ExportOptions) -> list[Vote]:
+def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     answer = need(record, "answer", str)
     task = base.need_id(record, "_input_hash", options)
     if answer == "ignore":
         options.left_out["ignored answers"] += 1
         return [Vote(task)]
-    named = (record[name] for name in ANNOTATOR if record.get(name) is not None)
-    annotator = next(named, None) or options.annotator_of_file(seen)
+    named = [record.get(name) for name in ("_annotator_id", "_session_id")]
+    annotator = next((name for name in named if name is not None), None)
     if annotator is None:
         remedy = "write it with Prodigy 1.8 or later, which keeps _session_id"
-        raise DamagedExport("found no annotator", remedy, "give a folder with a file per annotator")
+        raise DamagedExport("found no annotator", remedy)
     if "accept" in record or "options" in record:
         # Somebody who rejects a choice says that no option fits, or that the task is bad.
         if answer != "reject" or "rejected" in options.include:
@@ -63,7 +55,7 @@ EXPORT = Export(
     "Prodigy",
     REMEDY,
     None,
-    read,
+    base.by_record(_votes),
     ("rejected",),
     takes_task=True,
     shorten=without_dataset,

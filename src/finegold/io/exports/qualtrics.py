@@ -18,28 +18,23 @@ import polars as pl
 
 from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
-from finegold.io.exports.base import (
-    ROW,
-    DamagedExport,
-    Export,
-    ExportOptions,
-    drop_rows,
-    read_sheet,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions
 from finegold.io.source import Source
 
-RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
 # in this order
 PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")
+RESPONSE = "responseid"
 # the response, not what it says
 ABOUT = re.compile(
-    r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID|Set)|Name|EmailAddress|"
-    r"Recipient(LastName|FirstName|Email)|External(Data)?Reference|Location(Latitude|Longitude|Accuracy)|DistributionChannel|"
-    r"UserLanguage|Q_.*"
+    r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID)|"
+    r"Recipient(LastName|FirstName|Email)|ExternalReference|Location(Latitude|Longitude)|"
+    r"DistributionChannel|UserLanguage|Q_.*"
 )
 # free texts, orders of display, timers and browsers
 NO_LABEL = re.compile(
-    r"_(TEXT|DO|FIRST.CLICK|LAST.CLICK|PAGE.SUBMIT|CLICK.COUNT|BROWSER|VERSION|OPERATING.SYSTEM|OS|RESOLUTION)(_\d+)?$",
+    r"_(TEXT|DO|FIRST.CLICK|LAST.CLICK|PAGE.SUBMIT|CLICK.COUNT|BROWSER|VERSION|OPERATING.SYSTEM|OS"
+    r"|RESOLUTION)(_\d+)?$",
     re.IGNORECASE,
 )
 QUESTION = re.compile(r"^(?:(\d+)_)?QID\d+")
@@ -50,39 +45,36 @@ UNANSWERED = "-99"
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    table, names, ids = read_sheet(seen, seen.columns), _legacy_names(seen), _import_ids(seen)
-    columns = [names.get(column, column) for column in seen.columns]
-    bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in columns}
+    table, ids = base.read_sheet(seen, seen.columns), _import_ids(seen)
+    bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in seen.columns}
     # Who answered: by the id of the service that recruited them, else by that of the response.
-    people = [name for known in PEOPLE for name in columns if bare[name] == known]
-    people += [name for name in RESPONSE if name in columns]
+    people = [name for known in (*PEOPLE, RESPONSE) for name in bare if bare[name] == known]
     if not people:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     if options.task is not None:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
-        items = [name for name in columns if any(fnmatchcase(name, each) for each in patterns)]
+        items = [name for name in bare if any(fnmatchcase(name, each) for each in patterns)]
         if not items:
             remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
             raise DamagedExport(f'no column is called "{options.task}"', remedy)
     else:
-        items = [name for name in columns if bare[name] not in PEOPLE and not NO_LABEL.search(name)]
+        items = [name for name in bare if name not in people and not NO_LABEL.search(name)]
         if ids:
-            said = {name: ids.get(name, "") for name in items}
-            items = [name for name in items if QUESTION.match(said[name])]
-            items = [name for name in items if not NO_LABEL.search(said[name])]
+            items = [name for name in items if QUESTION.match(ids.get(name, ""))]
+            items = [name for name in items if not NO_LABEL.search(ids[name])]
         items = [name for name in items if ids or not ABOUT.fullmatch(name)]
         if not items:
             raise DamagedExport("there is no column with answers to choose from")
-    table = table.rename(names).filter(pl.col(ROW) > _header_rows(seen, columns))
+    table = table.filter(pl.col(ROW) > _header_rows(seen))
     if table.is_empty():
         raise DamagedExport("it has headers but no responses")
     status, channel, finished = map(pl.col, ("Status", "DistributionChannel", "Finished"))
     previews = {"Status": status.is_in(PREVIEWS), "DistributionChannel": channel == "preview"}
     spam = {"Status": status.is_in(SPAM)}
     unfinished = {"Finished": finished.str.to_lowercase().is_in(["false", "0"])}
-    table = drop_rows(table, previews, "previews", options, "previews")
-    table = drop_rows(table, spam, "responses marked as spam", options, "spam")
-    table = drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
+    table = base.drop_rows(table, previews, "previews", options, "previews")
+    table = base.drop_rows(table, spam, "responses marked as spam", options, "spam")
+    table = base.drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
     table = table.with_columns(pl.col(items).replace(UNANSWERED, None))
     items = [name for name in items if table[name].null_count() < table.height]
     for question, tasks in _questions(table, items, ids, options).items():
@@ -111,25 +103,15 @@ def _questions(
     return questions
 
 
-def _header_rows(seen: Source, columns: list[str]) -> int:
+def _header_rows(seen: Source) -> int:
     """Return how many rows below the header are no responses: those up to the ids, or one with
     "Start Date", in whatever language.
     """
     for number, row in enumerate(seen.rows, 1):
         if any("ImportId" in cell for cell in row):
             return number
-    begun = dict(zip(columns, seen.rows[0], strict=False)).get(START, "") if seen.rows else ""
-    return int(bool(begun.strip()) and not re.search(r"\d", begun))
-
-
-def _legacy_names(seen: Source) -> dict[str, str]:
-    """Return the fields that the old export calls V1, V2, ... in the first row, and names in the
-    second.
-    """
-    names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
-    fields = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column)}
-    is_legacy = START in fields.values() and not set(fields.values()) & set(seen.columns)
-    return {column: name for column, name in fields.items() if name} if is_legacy else {}
+    begun = next((dict(zip(seen.columns, row, strict=False)) for row in seen.rows), {})
+    return int(re.fullmatch(r"\D*\S\D*", begun.get("StartDate", "")) is not None)
 
 
 def _import_ids(seen: Source) -> dict[str, str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from finegold.errors import Placeholder, use, warn_user
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions
 from finegold.io.source import Source
@@ -26,21 +25,16 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         [name for name in seen.columns if name.startswith(prefix)]
         for prefix in (INPUT, OUTPUT, GOLDEN)
     )
-    # older exports have no ids, and then all inputs together name a task
     keys = [TASK] if TASK in seen.columns else inputs
     if options.task is not None:
         # columns that the user names, with commas between them
         names = [options.task] if options.task in seen.columns else options.task.split(",")
         keys = [base.task_column(seen, name.strip(), TASK, INPUT) for name in names]
     elif len(keys) > 1:
-        named = f"{', '.join(keys[:-1])} and {keys[-1]} together name the tasks"
-        others = use("if others do", task=Placeholder("A,B"))
-        text = f"{seen.name} has no {TASK}; {named}"
-        warn_user(text, [others])
-    if not keys:
-        raise DamagedExport(f"there is no {TASK}, and no INPUT:* either")
-    if not outputs or WORKER not in seen.columns:
-        raise DamagedExport(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
+        options.warn_once(f"{seen.name} has no {TASK}; {', '.join(keys)} together name the tasks")
+    for name, found in ((TASK, keys), (WORKER, WORKER in seen.columns), (f"{OUTPUT}*", outputs)):
+        if not found:
+            raise DamagedExport(f"there is no {name} column")
     table = base.read_sheet(seen, [*keys, WORKER, STATUS, *outputs, *golden])
     table = table.filter(
         pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null())
@@ -50,12 +44,11 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     table = base.drop_rows(table, rejected, "rejected assignments", options, "rejected")
     table = base.drop_rows(table, unfinished, "skipped or unfinished assignments", options)
     key = pl.concat_str(keys, separator=BETWEEN, ignore_nulls=len(keys) > 1).alias(KEY)
-    table = table.with_columns(key)
     labels = {name.removeprefix(OUTPUT): base.join_lists(table[name], options) for name in outputs}
     golds = {
         name.removeprefix(GOLDEN): base.join_lists(table[name], ExportOptions()) for name in golden
     }
-    return base.votes_of_questions(table, KEY, WORKER, labels, golds)
+    return base.votes_of_questions(table.with_columns(key), KEY, WORKER, labels, golds)
 
 
 EXPORT = Export(

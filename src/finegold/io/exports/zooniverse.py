@@ -36,10 +36,8 @@ def _votes(
         answers = json.loads(row[ANSWERS] or "[]")
     except ValueError as error:
         raise DamagedExport(f"the annotations are not valid JSON ({error})") from None
-    if not isinstance(answers, list):
-        raise DamagedExport(f"found {answers!r:.40} for the annotations, expected a list")
     is_gold, votes = str(row.get(GOLD)).lower() in ("true", "1"), []
-    for step, value in _steps(answers):
+    for step, value in _steps(base.need({ANSWERS: answers}, ANSWERS, list)):
         label = _label(value)
         if label is None:
             options.left_out["marks and drawings" if value else "steps without an answer"] += 1
