@@ -42,7 +42,7 @@ def page() -> str:
 
 def section(command: Any) -> str:
     context = click.Context(command, info_name=f"finegold {command.name}")
-    own = [param for param in command.params if not getattr(param, "is_declared", False)]
+    own = [param for param in command.params if not getattr(param, "is_listed", False)]
     rows = "".join(row(param, context) for param in own)
     table = f"\n| option | |\n|---|---|\n{rows}" if rows else ""
     return (

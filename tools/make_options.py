@@ -55,7 +55,7 @@ def _section(title: str, declared: Any, words: str) -> str:
 def _row(name: str, about: Option, default: Any) -> str:
     flag = as_flag(name, None)[0]
     value = about.metavar or "|".join(about.choices)
-    flags = [f"{flag} {value}" if about.kind not in ("flag", "switch") else flag, *about.constants]
+    flags = [f"{flag} {value}" if about.kind not in ("flag", "switch") else flag]
     if about.kind == "switch":
         flags.append(as_flag(name, False)[0])
     shown = ", ".join(map(code_cell, flags)) if "cli" in about.surfaces else ""

@@ -2,9 +2,8 @@
 studio and the pages.
 
 A field made by `option` carries an `Option`: what the option means, what values it takes and how
-the command line spells it. The Typer options, the studio's form and request model, the typed
-keywords of Python and the page of options are made from these fields, so an option that is added to
-a dataclass is added everywhere.
+the command line spells it. Click's options, the studio's form, the words of remedies and the page
+of options are made from these fields.
 """
 
 from __future__ import annotations
@@ -14,31 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 Surface = Literal["python", "cli", "studio"]
-Kind = Literal[
-    "text",
-    "number",
-    "flag",
-    "switch",
-    "choice",
-    "list",
-    "pairs",
-    "path",
-    "paths",
-    "table",
-    "output",
-]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A further flag of the command line that stands for one value, such as --no-header for
-    `header=0`.
-    """
-
-    value: Any
-    help: str
-    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,9 +24,9 @@ class Option:
     help: str
     # the heading under which it is listed
     group: str = ""
-    # a flag has no value; a switch is on, off or not given; pairs NAME=VALUE and paths can be
-    # repeated; a path is read, and a table or another output is written
-    kind: Kind = "text"
+    # text, number, choice or list; a flag has no value; a switch is on, off or not given; pairs
+    # NAME=VALUE and paths can be repeated; a path is read, a table or another output is written
+    kind: str = "text"
     # what `--help` shows in place of the value, such as NAME
     metavar: str = ""
     # the values that are allowed
@@ -63,8 +38,8 @@ class Option:
     flag: str = ""
     # on the command line
     required: bool = False
-    # further flags for one value, such as --no-header
-    constants: Mapping[str, Constant] = field(default_factory=dict)
+    # words of the command line that stand for a value, such as "export" for `gold=True`
+    words: Mapping[str, Any] = field(default_factory=dict)
     # a value that is right, for messages about values that are not
     example: str = ""
     # what Python's documentation says, if more than `help`
@@ -82,18 +57,19 @@ class Options:
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""
-        given = []
-        for each in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            value = getattr(self, each.name)
-            is_plain = value is None or isinstance(value, str | int)
-            # an empty list says nothing, but for words: then none of them means "no vote"
-            is_given = (
-                value != each.default
-                if is_plain
-                else each.name == "missing" or not hasattr(value, "__len__") or len(value) > 0
+        defaults: dict[str, Any] = {name: getattr(type(self), name) for name in options_of(self)}
+        values = {name: getattr(self, name) for name in defaults}
+        # values may be data frames; an empty list says nothing, but for words: then none means
+        # "no vote"
+        return [
+            name
+            for name, value in values.items()
+            if (
+                value != defaults[name]
+                if value is None or isinstance(value, str | int)
+                else name == "missing" or not hasattr(value, "__len__") or len(value) > 0
             )
-            given += [each.name] if "option" in each.metadata and is_given else []
-        return given
+        ]
 
 
 def option(default: Any, help: str, **about: Any) -> Any:
@@ -103,11 +79,9 @@ def option(default: Any, help: str, **about: Any) -> Any:
 
 def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Option]:
     """Return the options of a dataclass by name, or those that a surface has."""
-    options = {
-        each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata
-    }
+    options = {each.name: each.metadata.get("option") for each in fields(declared)}
     return {
         name: about
         for name, about in options.items()
-        if surface is None or surface in about.surfaces
+        if about is not None and (surface is None or surface in about.surfaces)
     }

@@ -84,8 +84,8 @@ def test_saved_models_and_the_command_line(tmp_path):
     done = run("audit", tmp_path / "m.finegold", *given, "--json")
     assert json.loads(done.stdout)["expected_wrong"] == pytest.approx(expected["p_wrong"].sum())
     assert run("audit", tmp_path / "m.finegold", *given, "--method", "ds").exit_code == 2
-    message = refusal_of("audit", tmp_path / "m.finegold", *given, "--gold-from-export")
-    assert "leave out --gold-from-export because it needs votes" in message
+    message = refusal_of("audit", tmp_path / "m.finegold", *given, "--gold", "export")
+    assert "leave out --gold because it needs votes" in message
     refused = run("audit", tmp_path / "votes.csv", *given, "-o", tmp_path / "current.csv")
     assert refused.exit_code == 2
     (tmp_path / "others.csv").write_text("task,label\nt1,ant\n")

@@ -96,21 +96,6 @@ def test_recalibrated_labels_stay_and_their_probabilities_sum_to_one() -> None:
     assert after.confidence[1:] == pytest.approx(1 / (1 + np.exp(1 - 0.5 * odds)))
 
 
-def test_another_method_is_better_by_more_than_a_standard_error() -> None:
-    result = finegold.aggregate(votes_of(), "mv")
-    drawn = result.sample(20, purpose="choice")
-    found = result.certify(checked(drawn), drawn)
-    rival = finegold.aggregate(votes_of(), found.choices[0].method)
-    tasks = [int(task) for task, *_ in drawn.plan.rows]
-    gain = (rival.label_codes[tasks] == np.array(tasks) % 2) * 1.0 - (
-        result.label_codes[tasks] == np.array(tasks) % 2
-    )
-    assert found.choices[0].gain == pytest.approx(gain.mean())
-    assert found.choices[0].standard_error == pytest.approx(gain.std(ddof=1) / np.sqrt(len(tasks)))
-    for error, best in ((0.04, "ds"), (0.06, None)):
-        assert replace(found, choices=[api.Choice("ds", 9, 0.05, error)]).switch_to == best
-
-
 def test_a_class_gets_an_interval_from_twenty_checks_on() -> None:
     result = finegold.aggregate(votes_of())
     for n in (30, 100):

@@ -180,19 +180,6 @@ def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
     assert "warning" not in run("aggregate", votes).stderr
 
 
-def test_reading_progress_says_rows_rate_and_time_left() -> None:
-    from finegold.cli.outputs import reading_line
-    from finegold.io.tables import Progress
-
-    assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
-        "reading: 3,000,000 of about 12,000,000 rows, 1.5 million per second, 6 s left"
-    )
-    assert (
-        reading_line(Progress(3_000_000, None, 2.0))
-        == "reading: 3,000,000 rows, 1.5 million per second"
-    )
-
-
 SMALL = {  # rows of task, worker, label
     "one vote": "1ax",
     "one task": "1ax 1bx 1cy",

@@ -216,18 +216,6 @@ def test_acceptance_draws_from_the_surest_labels(votes: Path) -> None:
     assert found["accepted"]["tasks"] > 0
 
 
-def test_a_method_is_chosen_by_checks_of_tasks_on_which_methods_differ(votes: Path) -> None:
-    sheet = sampled(votes, "-n", 10, "--purpose", "choice", "--method", "mv")
-    content = certified(votes, filled(sheet))
-    assert {each["method"] for each in content["choices"]} == {"ds", "glad", "bwa", "ibcc", "ptbcc"}
-    best = max(content["choices"], key=lambda each: each["gain"])
-    switch = best["method"] if best["gain"] > best["standard_error"] else None
-    assert content["switch_to"] == switch
-    assert "accept no labels" in refused(
-        "certify", votes, "--checks", filled(sheet), "-o", votes.parent / "l.csv"
-    )
-
-
 def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -> None:
     sheet = sampled(votes, "-n", 60)
     checks = filled(sheet)

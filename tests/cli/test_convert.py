@@ -38,7 +38,7 @@ def test_long(tmp_path, export):
 
 def test_gold_has_a_column(tmp_path, export):
     out = tmp_path / "votes.parquet"
-    succeed("convert", export, "-o", out, "--gold-from-export")
+    succeed("convert", export, "-o", out, "--gold", "export")
     assert pl.read_parquet(out).get_column("gold").to_list() == ["neg", "neg", None, None]
     votes, original = finegold.read(out, gold=True), finegold.read(export, gold=True)
     assert votes.gold.tolist() == original.gold.tolist()
@@ -46,7 +46,7 @@ def test_gold_has_a_column(tmp_path, export):
 
 def test_wide_and_back(tmp_path, export):
     out = tmp_path / "wide.csv"
-    succeed("convert", export, "-o", out, "--to", "wide", "--gold-from-export")
+    succeed("convert", export, "-o", out, "--to", "wide", "--gold", "export")
     assert out.read_text() == "task,3,b@x.org,gold\n7,pos,neg,neg\n8,neg,,\n9,,,\n"
     back = finegold.read(out, layout="wide", gold=True)
     assert votes_of(back) == votes_of(finegold.read(export))

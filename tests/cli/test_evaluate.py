@@ -64,7 +64,7 @@ def test_people_get_a_table(votes: Path, tmp_path: Path) -> None:
     key = truth(tmp_path, "task,truth\nt1,x\nt2,x\n")
     result = succeed("evaluate", votes, "--truth", key, "--method", "mv")
     assert result.stderr == ""
-    for words in ("accuracy", "macro-F1", "log loss", "0.5000", "2 truths, 4 tasks"):
+    for words in ("accuracy", "macro f1", "log loss", "0.5000", "2 truths, 4 tasks"):
         assert words in result.stdout
 
 

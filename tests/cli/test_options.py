@@ -11,14 +11,13 @@ from click.testing import CliRunner
 
 from finegold.cli.options import CommandLine, as_flag, command, declared, opt
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.options import Constant, option
+from finegold.options import option
 from tests.support.cli_helpers import CSV, refusal_of, write
 
 FLAGS = {
     "--layout": True,
     "--label": True,
     "--header-line": True,
-    "--no-header": False,
     "--classes": True,
     "-o": True,
 }
@@ -38,13 +37,7 @@ class Bake:
         None, "More.", kind="pairs", metavar="A=B", example="oil=3"
     )
     tins: list[str] | None = option(None, "Tins.", kind="paths", metavar="FILE")
-    rise: int = option(
-        2,
-        "Hours.",
-        kind="number",
-        metavar="N",
-        constants={"--flat": Constant(0, "It does not rise.")},
-    )
+    yeast: Any = option(None, "Which yeast.", metavar="NAME|own", words={"own": True})
     secret: str = option("no", "Not for the command line.", surfaces=frozenset({"python"}))
 
 
@@ -73,8 +66,8 @@ def test_every_kind_of_option_becomes_a_typed_value() -> None:
 
 def test_what_is_not_given_has_the_default_of_the_declaration_or_of_the_command() -> None:
     assert bake() == Bake()
-    assert bake(shape="long", but=["flour"]) == Bake(shape="long")
-    assert "No such option" in bake("--flour", "rye", only=["shape"])
+    assert bake(shape="long", names=["shape"]) == Bake(shape="long")
+    assert "No such option" in bake("--flour", "rye", names=["shape"])
     assert "No such option" in bake("--secret", "x")
 
 
@@ -84,15 +77,15 @@ def test_what_is_not_given_has_the_default_of_the_declaration_or_of_the_command(
         ("--time 100", "100 is not in the range 1<=x<=99"),
         ("--shape square", "'square' is not one of 'round', 'long'"),
         ("--extras salt", "--extras takes A=B, e.g. --extras oil=3, not 'salt'"),
-        ("--rise 3 --flat", "--rise and --flat cannot be combined"),
     ],
 )
 def test_wrong_values_are_refused(words: str, message: str) -> None:
     assert message in bake(*words.split())
 
 
-def test_a_flag_stands_for_a_value() -> None:
-    assert bake("--flat").rise == 0
+def test_a_word_stands_for_a_value() -> None:
+    assert bake("--yeast", "own").yeast is True
+    assert bake("--yeast", "dry").yeast == "dry"
 
 
 @pytest.mark.parametrize(
@@ -101,10 +94,10 @@ def test_a_flag_stands_for_a_value() -> None:
         ("layout", "wide", ("--layout", "wide")),
         ("threads", None, ("--threads", None)),
         ("multi", False, ("--no-multi", None)),
-        ("header", 0, ("--no-header", None)),
-        ("header", False, ("--no-header", None)),
+        ("header", 0, ("--header-line", "0")),
+        ("header", False, ("--header-line", "0")),
         ("header", 3, ("--header-line", "3")),
-        ("gold", True, ("--gold-from-export", None)),
+        ("gold", True, ("--gold", "export")),
         ("settings", None, ("--set", None)),
         ("classes", ["a", "b"], ("--classes", "a,b")),
         ("missing", [], ("--missing", "")),
@@ -117,10 +110,9 @@ def test_an_option_of_python_is_spelt_as_a_flag(
 
 
 def test_remedies_are_worded_for_the_command() -> None:
-    line = CommandLine(("aggregate", "v.csv", "--no-header"), FLAGS)
+    line = CommandLine(("aggregate", "v.csv"), FLAGS)
     assert line.word("classes", ["red fox", "b"]) == "--classes 'red fox,b'"
     assert line.word("label", Placeholder("NAME")) == "--label NAME"
-    assert line.word("header", None) == "--no-header"  # which was used
     assert (
         line.word("engine", "dask") == "engine='dask' in Python"
     )  # this command has no such option
@@ -133,7 +125,7 @@ def test_remedies_are_worded_for_the_command() -> None:
         ("v.csv --label x", [leave_out("label")], "v.csv"),
         ("v.csv --label=x --layout wide", [leave_out("label")], "v.csv --layout wide"),
         ("v.csv --label x", [use(label="the label")], "v.csv --label 'the label'"),
-        ("v.csv --header-line 3", [use(header=0)], "v.csv --no-header"),
+        ("v.csv --header-line 3", [use(header=0)], "v.csv --header-line 0"),
         (
             "v.csv",
             [use(engine="dask"), use(layout="wide")],

@@ -55,16 +55,3 @@ def test_ctrl_c_while_a_table_is_written_leaves_the_old_one(tmp_path: Path, name
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
     assert (tmp_path / name).read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "votes.csv"])
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit address space")
-@pytest.mark.parametrize(("mib", "code", "words"), [(950, 0, "3 annotators"), (500, 2, "700 MiB")])
-def test_a_small_address_space_is_enough_or_what_is_needed_is_said(
-    tmp_path: Path, mib: int, code: int, words: str
-) -> None:
-    write(tmp_path / "votes.csv", CSV)
-    script = f'ulimit -v {mib * 1024}; "$0" -m finegold aggregate votes.csv --method mv'
-    done = subprocess.run(
-        ["bash", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert (done.returncode, words in done.stderr) == (code, True), done.stderr

@@ -97,6 +97,6 @@ def test_gold_marks_of_an_export(tmp_path):
     export = write(tmp_path / "export.json", json.dumps(votes))
     succeed("aggregate", export, "--save", saved)
     assert finegold.load(saved).label[0] == "b"
-    succeed("update", saved, export, "-o", saved, "--gold-from-export")
+    succeed("update", saved, export, "-o", saved, "--gold", "export")
     assert finegold.load(saved).label[0] == "a"
-    assert "needs FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr
+    assert "needs FILE" in run("update", saved, "-o", saved, "--gold", "export").stderr

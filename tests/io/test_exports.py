@@ -206,7 +206,7 @@ test_what_the_user_can_ask = check_each({
 
 def test_the_command_line_shows_what_is_left_out(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    done = run("aggregate", path, "--method", "mv", "--gold-from-export")
+    done = run("aggregate", path, "--method", "mv", "--gold", "export")
     assert "1 given by gold truths" in done.stderr
     assert "cancelled annotations (1), predictions of models (1), drafts (1)" in done.stderr
     rows = json_of("aggregate", path, "--method", "mv", "--include", "predictions")["rows"]

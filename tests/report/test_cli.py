@@ -64,7 +64,10 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
 
     address = "postgresql://me:secret@host/work?password=secret"
     assert title_of([address]) == "postgresql://host/work"
-    assert CommandLine(("report", address)).change({}) == "finegold report postgresql://host/work"
+    assert (
+        CommandLine(("report", address)).with_options({})
+        == "finegold report postgresql://host/work"
+    )
 
 
 def test_an_output_that_cannot_be_written_is_told_before_the_work(tmp_path):

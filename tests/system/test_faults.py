@@ -117,7 +117,7 @@ def ctrl_c(patch: pytest.MonkeyPatch) -> Iterator[None]:
     [
         (full_disk, 2, "cannot be written: the file is too large for this disk"),
         (read_only_folder, 2, "that disk is read-only"),
-        (no_descriptor, 2, "open files"),
+        (no_descriptor, 2, "too many files are open"),
         (ctrl_c, 130, "interrupted"),
     ],
 )

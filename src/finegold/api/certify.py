@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -43,16 +44,6 @@ BANDS = (0.0, 0.66, 0.9, 0.99, 1.0)
 FOLDS = 10
 
 
-class Choice(NamedTuple):
-    """How a method fares against the labels, on checked tasks on which methods differ."""
-
-    method: str
-    right: int
-    # its share of right labels less that of the labels
-    gain: float
-    standard_error: float
-
-
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What a completed sheet shows about all labels.
@@ -68,7 +59,6 @@ class Certificate:
         missing: Tasks of the sheet without an answer. The interval allows for any answer that they
             might have got.
         classes, bands: The accuracy by label and by confidence, where there are enough checks.
-        choices: How other methods fare, for the purpose "choice".
         width_with_50_more: The expected width of the interval with 50 more checks.
         plan: How the tasks were drawn.
         checks: A checksum of the answers.
@@ -83,7 +73,6 @@ class Certificate:
     missing: int
     classes: dict[str, Interval]
     bands: dict[str, Interval]
-    choices: list[Choice]
     width_with_50_more: float | None
     plan: Plan
     checks: str
@@ -94,47 +83,28 @@ class Certificate:
         """The share of the tasks whose labels may be accepted."""
         return self.accepted / self.plan.tasks
 
-    @property
-    def switch_to(self) -> str | None:
-        """The best other method, if it is better by more than a standard error."""
-        best = max(self.choices, key=lambda each: each.gain, default=None)
-        return best.method if best is not None and best.gain > best.standard_error else None
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON.
 
         Returns:
             With `accuracy`, `accepted`, `calibration`, and what they were computed from.
         """
-        plan = self.plan
+        plan, accepted = self.plan, {"share": self.accepted_share, "tasks": self.accepted}
+        error = {"before": self.calibration_before, "after": self.calibration_after}
         return {
             "accuracy": self.accuracy and self.accuracy._asdict(),
-            "accepted": {"risk": plan.risk, "share": self.accepted_share, "tasks": self.accepted},
-            "calibration": (
-                {"before": self.calibration_before, "after": self.calibration_after}
-                | self.recalibration._asdict()
-            ),
+            "accepted": {"risk": plan.risk, **accepted},
+            "calibration": error | self.recalibration._asdict(),
             "missing": self.missing,
             "classes": {name: part._asdict() for name, part in self.classes.items()},
             "bands": {name: part._asdict() for name, part in self.bands.items()},
-            "choices": [each._asdict() for each in self.choices],
-            "switch_to": self.switch_to,
             "width_with_50_more": self.width_with_50_more,
-            "sample": {
-                "plan": plan.id,
-                "purpose": plan.purpose,
-                "n": plan.n,
-                "seed": plan.seed,
-                "looks": plan.looks,
-            },
+            "sample": {"plan": plan.id}
+            | {name: getattr(plan, name) for name in ("purpose", "n", "seed", "looks")},
             "method": plan.method,
             "tasks": plan.tasks,
-            "digests": {
-                "votes": plan.votes,
-                "labels": plan.labels,
-                "plan": plan.digest,
-                "checks": self.checks,
-            },
+            "digests": {"votes": plan.votes, "labels": plan.labels}
+            | {"plan": plan.digest, "checks": self.checks},
             "date": self.date,
         }
 
@@ -144,9 +114,8 @@ class Certificate:
         Returns:
             One sentence per finding.
         """
-        plan, said = self.plan, []
-        if self.accuracy is not None:
-            a = self.accuracy
+        plan, said, a = self.plan, [], self.accuracy
+        if a is not None:
             said.append(
                 f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and"
                 f" {a.high:.1%}, with 95 % certainty, by {a.checked:,} checks of a random sample."
@@ -156,21 +125,6 @@ class Certificate:
                 f"{self.missing:,} of the {plan.n:,} tasks of the sheet have no answer: the"
                 " interval allows for any, and they count as wrong for acceptance."
             )
-        if plan.purpose == "choice":
-            best = max(self.choices, key=lambda each: each.gain)
-            points = f"{100 * best.gain:+.0f} ± {100 * best.standard_error:.0f} points"
-            gain = f"{points} on {plan.n - self.missing:,} checks"
-            advice = (
-                f"Keep {plan.method}: no method is better by more than a standard error"
-                f" ({best.method} {gain})."
-            )
-            if self.switch_to is not None:
-                advice = (
-                    f"{best.method} is better here ({gain}, of tasks on which methods differ). How"
-                    " accurate its labels are needs another sample: draw it from the labels of"
-                    " that method."
-                )
-            return [*said, advice]
         if self.accepted:
             said.append(
                 f"The {self.accepted:,} most confident labels ({self.accepted_share:.0%}) may be"
@@ -182,17 +136,14 @@ class Certificate:
             why = f": that takes {plan.fewest_checks} checks or more" if few else " by these checks"
             said.append(f"No label may be accepted unchecked at a risk of {plan.risk:.0%}{why}.")
         if self.width_with_50_more is not None:
-            said.append(
-                "With 50 more checks, the interval would be about"
-                f" {100 * self.width_with_50_more:.0f} points wide."
-            )
-        return [
-            *said,
-            (
-                f"Confidences were off by {100 * self.calibration_before:.0f} points on average"
-                f" (calibration error); with these checks, by {100 * self.calibration_after:.0f}."
-            ),
-        ]
+            width = f"{100 * self.width_with_50_more:.0f} points"
+            said.append(f"With 50 more checks, the interval would be about {width} wide.")
+        before, after = 100 * self.calibration_before, 100 * self.calibration_after
+        said.append(
+            f"Confidences were off by {before:.0f} points on average (calibration error); with these"
+            f" checks, by {after:.0f}."
+        )
+        return said
 
     def apply(self, result: ResultData) -> Result:
         """Return the same labels with recalibrated probabilities.
@@ -216,21 +167,13 @@ class Certificate:
             DataFrame: As `finegold aggregate` writes it. `accepted` is true for labels that may be
                 accepted unchecked, and for known truths.
         """
-        if self.plan.purpose == "choice":
-            raise InputError(
-                "checks for the choice of a method accept no labels; draw a sample for acceptance"
-            )
-        whole, ranked = (
-            samples.all_labels(self.apply(result)),
-            samples.rank_tasks(samples.all_labels(result)),
-        )
+        whole = samples.all_labels(self.apply(result))
+        ranked = samples.rank_tasks(samples.all_labels(result))
         accepted = np.ones(len(whole.label_codes), np.bool_)
         accepted[ranked.tasks] = ranked.rank < self.accepted
-        order = natural_order(whole.task_names)
-        shown = np.append(
-            accepted if order is None else accepted[order],
-            np.zeros(len(whole.unlabelled), np.bool_),
-        )
+        if (order := natural_order(whole.task_names)) is not None:
+            accepted = accepted[order]
+        shown = np.append(accepted, np.zeros(len(whole.unlabelled), np.bool_))
         table = pl.concat(labels_pieces(whole, for_users=True))
         return table.insert_column(table.columns.index("is_gold") + 1, pl.Series("accepted", shown))
 
@@ -249,41 +192,38 @@ class Certificate:
         write_bytes(Path(path), text.encode())
 
     def _repr_html_(self) -> str:
+        plan = self.plan
         parts = {f"labelled {name}": part for name, part in self.classes.items()}
         parts |= {f"confidence {name}": part for name, part in self.bands.items()}
-        measured = "".join(
-            f"<tr><td>{escape(name)}<td>{p.estimate:.1%}<td>{p.low:.1%} to"
-            f" {p.high:.1%}<td>{p.checked:,}"
+        measured = [
+            (name, f"{p.estimate:.1%}", f"{p.low:.1%} to {p.high:.1%}", f"{p.checked:,}")
             for name, p in parts.items()
-        )
-        plan = self.plan
-        about = {
-            "method": plan.method,
-            "sample": (
-                f"{plan.id}: {plan.n:,} tasks for {plan.purpose}, seed {plan.seed}, {plan.looks}"
-                " planned look(s)"
-            ),
-            "strata": ", ".join(
-                f"{c:,} of {size:,}" for c, size in zip(plan.checks, plan.sizes, strict=True)
-            ),
-            "date": self.date,
-            **{f"SHA-256 of {name}": value for name, value in self.to_dict()["digests"].items()},
-        }
-        rows = "".join(
-            f"<tr><th>{escape(name)}<td>{escape(str(value))}" for name, value in about.items()
-        )
-        table = (
-            f"<table><tr><th>labels<th>right<th>95 %<th>checks{measured}</table>" if parts else ""
-        )
-        return (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>How accurate these labels'
-            " are</title><style>body{font:16px/1.5 sans-serif;max-width:50em;margin:2em"
-            " auto;padding:0 1em}th,td{text-align:left;padding:.2em 1em .2em"
-            " 0;vertical-align:top;overflow-wrap:anywhere}</style><h1>How accurate these labels"
-            " are</h1>"
-            + "".join(f"<p>{escape(each)}" for each in self.sentences())
-            + f"{table}<h2>How it was measured</h2><table>{rows}</table></html>"
-        )
+        ]
+        strata = zip(plan.checks, plan.sizes, strict=True)
+        drawn = f"{plan.id}: {plan.n:,} tasks for {plan.purpose}, seed {plan.seed}"
+        about = [
+            ("method", plan.method),
+            ("sample", f"{drawn}, {plan.looks} planned look(s)"),
+            ("strata", ", ".join(f"{checks:,} of {size:,}" for checks, size in strata)),
+            ("date", self.date),
+            *((f"SHA-256 of {name}", text) for name, text in self.to_dict()["digests"].items()),
+        ]
+        table = _table_html([("labels", "right", "95 %", "checks"), *measured]) if parts else ""
+        said = "".join(f"<p>{escape(each)}" for each in self.sentences())
+        body = f"{said}{table}<h2>How it was measured</h2>{_table_html(about)}"
+        return PAGE.format(title="How accurate these labels are", body=body)
+
+
+PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>body{{font:16px'
+    "/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em}}td{{padding:.2em 1em .2em 0;"
+    "vertical-align:top;overflow-wrap:anywhere}}</style><h1>{title}</h1>{body}</html>"
+)
+
+
+def _table_html(rows: Sequence[tuple[str, ...]]) -> str:
+    cells = ("".join(f"<td>{escape(cell)}" for cell in row) for row in rows)
+    return f"<table>{''.join(f'<tr>{row}' for row in cells)}</table>"
 
 
 def certify(
@@ -391,23 +331,18 @@ def certify(
         # wide enough for any answer to tasks without one
         if not answered.all():
             every = np.ones_like(answered)
-            low, high = (
-                interval(every, right & answered).low,
-                interval(every, right | ~answered).high,
-            )
+            low, high = interval(every, ~wrong).low, interval(every, right | ~answered).high
             accuracy = accuracy._replace(low=min(low, accuracy.low), high=max(high, accuracy.high))
         width = (accuracy.high - accuracy.low) * math.sqrt(len(truths) / (len(truths) + 50))
-        bands = np.array(
-            [f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in pairwise(BANDS)]
-        )
+        ends = pairwise(BANDS)
+        bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends])
         band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(bands) - 1)
         for part, measured in zip((labels, bands[band]), parts, strict=True):
             for name in np.unique(part):
                 some = (part == name) & answered
                 if some.sum() >= LEAST_FOR_PART:
-                    measured[str(name)] = maths.weighted_interval(
-                        weight[some], right[some], plan.alpha
-                    )
+                    found = maths.weighted_interval(weight[some], right[some], plan.alpha)
+                    measured[str(name)] = found
         accepted = maths.accepted_strata(sizes, stratum, wrong, expected, plan.risk, plan.alpha)
     elif plan.purpose == "acceptance":
         sets = Acceptance(plan.first, plan.last, 0.0)
@@ -415,28 +350,15 @@ def certify(
             rank, wrong, sets, maths.set_sizes(plan.tasks), plan.risk, 1 - plan.alpha
         )
 
-    # How other methods fare, and how well confidences are calibrated before and after (by
-    # cross-validation)
+    # How well confidences are calibrated before and after (by cross-validation)
     known = np.flatnonzero(answered)
     confidence, right, weight = confidence[known], right[known], weight[known]
-    choices = []
-    for name, codes in zip(
-        plan.rivals, samples.rival_labels(fitted, plan.rivals) if plan.rivals else [], strict=True
-    ):
-        pairs = zip(codes[code[known]].tolist(), truths, strict=True)
-        theirs = np.array([classes[own] == truth for own, truth in pairs])
-        gain = theirs.astype(float) - right
-        error = float(gain.std(ddof=1) / math.sqrt(len(gain))) if len(gain) > 1 else 1.0
-        choices.append(Choice(name, int(theirs.sum()), float(gain.mean()), error))
     after, fold = confidence.copy(), np.arange(len(known)) % FOLDS
     for number in range(min(FOLDS, len(known))):
         out = fold == number
-        after[out] = maths.recalibrate(confidence[~out], right[~out].astype(float)).apply(
-            confidence[out]
-        )
-    content = json.dumps(
-        sorted((name, truth or "") for name, truth in zip(names, given, strict=False))
-    )
+        fitted_without = maths.recalibrate(confidence[~out], right[~out].astype(float))
+        after[out] = fitted_without.apply(confidence[out])
+    content = sorted((name, truth or "") for name, truth in zip(names, given, strict=False))
     return Certificate(
         accuracy=accuracy,
         accepted=accepted,
@@ -446,10 +368,9 @@ def certify(
         missing=int((~answered).sum()),
         classes=parts[0],
         bands=parts[1],
-        choices=choices,
         width_with_50_more=width,
         plan=plan,
-        checks=hashlib.sha256(content.encode()).hexdigest(),
+        checks=hashlib.sha256(json.dumps(content).encode()).hexdigest(),
         date=datetime.now(UTC).date().isoformat(),
     )
 
@@ -480,15 +401,12 @@ def plan_of_random(result: ResultData, checks: Any) -> Plan:
         first=1,
         last=maths.GRID,
         columns=["task", "truth"],
-        rivals=[],
         rows=rows,
     )
 
 
 def find_plan(checks: Any, plan: Any = None) -> Plan:
-    """Return the plan of a sheet: the given one, the one beside it, or the one with the id that its
-    rows carry.
-    """
+    """Return the plan of a sheet: the given one, or one beside it with the id that its rows carry."""
     if isinstance(plan, Plan | Sample):
         return plan if isinstance(plan, Plan) else plan.plan
     if plan is not None:
@@ -496,29 +414,25 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
     remedies = [use(plan=Placeholder("FILE"), text="to name it"), use(text="draw a sample")]
     if not isinstance(checks, str | Path):
         raise InputError("checks need the plan that they were drawn by", remedies=remedies)
-    sheet, opened = Path(checks), open_table(checks)
-    columns = [
-        column for column in opened.columns if str(column).strip().casefold() == samples.SAMPLE
-    ]
+    opened, beside = open_table(checks), samples.plan_path(checks)
+    columns = [name for name in opened.columns if str(name).strip().casefold() == samples.SAMPLE]
     values = opened.read(columns).to_series().to_list() if columns else []
     ids = {text_of(each).strip() for each in values if each is not None} - {""}
-    beside = samples.plan_path(sheet)
     if beside.exists() and (not ids or read_plan(beside).id in ids):
         return read_plan(beside)
-    for file in sorted(sheet.parent.glob("*.plan.json")) if ids else []:
+    for file in sorted(Path(checks).parent.glob("*.plan.json")) if ids else ():
         with suppress(InputError):
             if (other := read_plan(file)).id in ids:
                 return other
-    if not ids:
-        raise InputError(
-            "these truths were not drawn by a plan, so nobody knows what they say about the other"
-            " labels: they can teach a method (as gold) or judge it (finegold evaluate), but give"
-            " no interval",
-            str(checks),
-            remedies,
-        )
+    if ids:
+        problem = f"the plan {', '.join(sorted(ids))} of this sheet is not beside it"
+        raise InputError(problem, str(checks), remedies)
     raise InputError(
-        f"the plan {', '.join(sorted(ids))} of this sheet is not beside it", str(checks), remedies
+        "these truths were not drawn by a plan, so nobody knows what they say about the other"
+        " labels: they can teach a method (as gold) or judge it (finegold evaluate), but give no"
+        " interval",
+        str(checks),
+        remedies,
     )
 
 
@@ -533,19 +447,12 @@ def read_plan(path: str | Path) -> Plan:
 def _check_belongs(result: ResultData, plan: Plan) -> None:
     """Refuse a plan that was made for other labels."""
     if plan.labels != samples.labels_digest(result):
-        what = (
-            "other votes"
-            if plan.votes != samples.votes_digest(result)
-            else f"other labels ({plan.method})"
-        )
+        is_same = plan.votes == samples.votes_digest(result)
+        what = f"other labels ({plan.method})" if is_same else "other votes"
         raise InputError(
             f"this sheet was drawn for {what}: its checks say nothing about these labels",
             remedies=[
-                use(
-                    text=(
-                        "certify the votes and the method that the sample was drawn for, or draw a"
-                        " new sample"
-                    )
-                )
+                use(text="certify the votes and the method that the sample was drawn for"),
+                use(text="draw a new sample"),
             ],
         )

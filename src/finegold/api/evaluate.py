@@ -39,10 +39,11 @@ from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import make_frame
 
-MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
-MEASURES_OF_SETS = ("exact_match", "micro_f1")
-MEASURES_OF_ORDER = ("mean_absolute_error", "quadratic_kappa")
-MEASURES_OF_SHARES = ("jensen_shannon", "manhattan", "wasserstein")
+OF_CLASSES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
+OF_ORDER = ("mean_absolute_error", "quadratic_kappa")
+OF_SHARES = ("jensen_shannon", "manhattan", "wasserstein")
+# of classes, of sets of labels, of ordered classes, and of shares of people
+METRICS = (*OF_CLASSES, "exact_match", "micro_f1", *OF_ORDER, *OF_SHARES)
 
 
 def evaluate(
@@ -139,17 +140,15 @@ def figures_of(
     """Return how the labels of a result compare with known truths; what does not apply is None."""
     match: Any = match_truth if result.label_sets is None else match_sets
     known = match(votes_of(result), truth, task=task, label=label)
-    row: dict[str, Any] = {"method": result.method}
-    names = (*MEASURES, *MEASURES_OF_SETS, *MEASURES_OF_ORDER, *MEASURES_OF_SHARES)
-    row |= dict.fromkeys(names)
+    row: dict[str, Any] = {"method": result.method} | dict.fromkeys(METRICS)
     if isinstance(known, TruthSets):
         row |= set_figures(result, known.task, known.sets)
         n_known, n_unused = len(known.sets), known.n_unused
     else:
-        row |= {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
+        row |= {name: getattr(metrics, name)(result.posterior, known.codes) for name in OF_CLASSES}
         if is_ordered:
             compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
-            row |= {name: getattr(metrics, name)(*compared) for name in MEASURES_OF_ORDER}
+            row |= {name: getattr(metrics, name)(*compared) for name in OF_ORDER}
         n_known, n_unused = known.n_known, known.n_unmatched
     if shares is not None:
         row |= _distances(result, shares, is_ordered)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from finegold.engines import ENGINES
-from finegold.io.options import EXPORTS, Reading
+from finegold.io.options import Reading
 from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
-from finegold.options import Constant, Options, option
+from finegold.options import Options, option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,15 +33,12 @@ class FitOptions(Options):
     )
     gold: Any = option(
         None,
-        "Known truths of some tasks: a file, or the name of a column of FILE. They become the labels"
-        " of these tasks, and the method learns from them.",
+        "Known truths of some tasks: a file, the name of a column of FILE, or export for the"
+        " annotations that FILE marks as gold. They become the labels of these tasks, and the"
+        " method learns from them.",
         kind="path",
-        metavar="FILE",
-        constants={
-            "--gold-from-export": Constant(
-                True, "Use the annotations that FILE marks as gold as known truths.", EXPORTS
-            )
-        },
+        metavar="FILE|export",
+        words={"export": True},
     )
     settings: Mapping[str, Any] | None = option(
         None,

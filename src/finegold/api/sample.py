@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.api.fit import fit, given_result, result_of, split
+from finegold.api.fit import given_result, result_of, split
 from finegold.api.options import Fitting
 from finegold.api.result import Result
 from finegold.errors import InputError, use
 from finegold.insight import certify as maths
 from finegold.insight.certify import CERTAINTY, Acceptance
-from finegold.insight.votes import votes_of
 from finegold.io.columns import TASK, TRUTH, candidates
 from finegold.io.options import ReadOptions
 from finegold.io.sheets import KEY, content_of_votes
 from finegold.io.tables import open_table
 from finegold.io.writers import write_frame
 from finegold.methods.base import Method
-from finegold.methods.lookup import make_method
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
 from finegold.results.tables import with_predicted_tasks
@@ -43,11 +41,8 @@ from finegold.votes.frames import make_frame
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Purpose = Literal["accuracy", "acceptance", "choice"]
+Purpose = Literal["accuracy", "acceptance"]
 
-PURPOSES = ("accuracy", "acceptance", "choice")
-# what the labels are compared with to choose a method
-RIVALS = ("mv", "ds", "glad", "bwa", "ibcc", "ptbcc")
 FORMAT = "finegold plan 1"
 # the column of a sheet that says which plan it belongs to
 SAMPLE = "sample"
@@ -83,8 +78,6 @@ class Plan:
     last: int
     # of the tasks and of the truths in the sheet
     columns: list[str]
-    # methods that are compared with the labels, for the purpose "choice"
-    rivals: list[str]
     # the name, the stratum and the rank by falling confidence of each checked task
     rows: list[tuple[str, int, int]]
     # of these checks before they were made
@@ -128,13 +121,7 @@ class Plan:
                 f"{self.n:,} checks will show the share of right labels to about ±{half:.0f} points"
                 " (95 %)."
             )
-        if self.purpose == "choice":
-            said.append(
-                f"{self.n:,} checks of tasks on which methods differ show which method is better"
-                " here. They say nothing of the accuracy of all labels: that needs a sample of its"
-                " own."
-            )
-        elif self.n < self.fewest_checks:
+        if self.n < self.fewest_checks:
             said.append(
                 f"Fewer than {self.fewest_checks} checks cannot certify any label at a risk of"
                 f" {self.risk:.0%}; here are {self.n:,}."
@@ -236,8 +223,8 @@ def sample(
         votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
             as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
         n: The number of tasks to check.
-        purpose ({"accuracy", "acceptance", "choice"}): To measure the accuracy of all labels; to
-            accept as many labels as possible unchecked; or to choose a method.
+        purpose ({"accuracy", "acceptance"}): To measure the accuracy of all labels, or to accept as
+            many labels as possible unchecked.
         risk: The share of wrong labels among the accepted ones that is tolerated.
         seed: The seed of the draw.
         looks: How often the sheet may be evaluated while it is being filled in.
@@ -277,9 +264,9 @@ def draw(
     source: tuple[Any, ReadOptions] | None = None,
 ) -> Sample:
     """Draw the tasks to check. `source` is the votes' own table, which may show what tasks are."""
-    if purpose not in PURPOSES:
+    if purpose not in get_args(Purpose):
         raise InputError(
-            f"{purpose!r} is not a purpose of checks; choose from {', '.join(PURPOSES)}"
+            f"{purpose!r} is not a purpose of checks; choose from {', '.join(get_args(Purpose))}"
         )
     if not 1 <= looks <= 20 or not 0 < risk < 0.5 or n < 1 or seed < 0:
         raise InputError(
@@ -287,17 +274,7 @@ def draw(
             " or more"
         )
     result = all_labels(fitted)
-    rivals = [] if purpose != "choice" else [name for name in RIVALS if name != result.method]
-    disputed = None
-    if rivals:
-        if fitted.combined is not None:
-            raise InputError(
-                "methods cannot be compared on labels that were combined with predictions"
-            )
-        disputed = np.any(
-            [codes != fitted.label_codes for codes in rival_labels(fitted, rivals)], axis=0
-        )
-    ranked = rank_tasks(result, disputed)
+    ranked = rank_tasks(result)
     n, n_tasks = min(n, len(ranked.tasks)), len(ranked.tasks)
     alpha = (1 - CERTAINTY) / looks
     sets = Acceptance(1, maths.GRID, 0.0)
@@ -334,7 +311,6 @@ def draw(
         first=sets.first,
         last=sets.last,
         columns=[column, "truth"],
-        rivals=rivals,
         rows=list(zip(names, stratum[chosen].tolist(), ranked.rank[chosen].tolist(), strict=True)),
         expected={
             "width": round(maths.expected_width(ranked.confidence, n, alpha), 4),
@@ -399,14 +375,11 @@ class RankedTasks(NamedTuple):
     rank: Codes
 
 
-def rank_tasks(result: ResultData, among: Bools | None = None) -> RankedTasks:
-    """Rank the tasks without a known truth, or those of them that are `among` the given ones."""
-    unknown = result.gold == MISSING
-    tasks = np.flatnonzero(unknown if among is None else unknown & among)
+def rank_tasks(result: ResultData) -> RankedTasks:
+    """Rank the tasks without a known truth."""
+    tasks = np.flatnonzero(result.gold == MISSING)
     if not len(tasks):
-        raise InputError(
-            "there is nothing to check: every label is a known truth, or the methods never differ"
-        )
+        raise InputError("there is nothing to check: every label is a known truth")
     confidence = np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
     rank = np.empty(len(tasks), np.int64)
     rank[maths.by_confidence(confidence)] = np.arange(len(tasks))
@@ -417,12 +390,6 @@ def all_labels(result: ResultData) -> ResultData:
     """Return the result with the tasks that have predictions only."""
     refuse_sets(result, "sample of checks")
     return with_predicted_tasks(result)
-
-
-def rival_labels(result: ResultData, rivals: Sequence[str]) -> list[Codes]:
-    """Fit other methods to the votes of a result, and return their labels."""
-    votes = votes_of(result)
-    return [fit(make_method(name, {}), votes).label_codes.astype(np.int64) for name in rivals]
 
 
 def votes_digest(result: ResultData) -> str:

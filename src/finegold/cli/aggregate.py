@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import progress, typed
 from finegold.cli.outputs import say
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
@@ -42,14 +41,8 @@ class Aggregate:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_argument()
-@o.declared(Aggregate, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def aggregate(
-    files: tuple[str, ...], own: Aggregate, fit: FitOptions, reading: ReadOptions
-) -> None:
+@o.on_votes(Aggregate, model=False)
+def aggregate(votes: o.Votes, own: Aggregate) -> None:
     """Compute the most probable label of every task and its probability.
 
     With --multi, votes are sets of labels, and every task gets the set of options that are more
@@ -57,52 +50,52 @@ def aggregate(
     tables have a column with the question.
     """
     from finegold.api.fit import fit_questions, fit_votes
+    from finegold.api.summary import summary_of
+    from finegold.results.tables import annotators_for_users
 
-    every_question, votes = reading.every_question, list(files)
-    sources: Any = votes
+    reading, fit, sources = votes.reading, votes.typed, votes.files
+    every_question = reading.every_question
     if every_question:
         one_only = {"--save": own.save, "--prior": fit.prior, "--query": reading.query}
         refuse_for_all_questions(one_only | {"--predictions": fit.predictions})
-    out.check_outputs(files, own, fit, reading)
+    given: Any = list(sources)
     if own.write_back is not None:
         from finegold.io.source import sources_of
         from finegold.io.writeback import writable
 
-        if "-" in files:
+        if "-" in sources:
             raise InputError(
                 "--write-back reads FILE twice, which standard input cannot do; give its path"
             )
         # each file is opened once
-        sources = sources_of(votes)
-        writable(sources, reading.format)
+        given = sources_of(given)
+        writable(given, reading.format)
     if every_question:
-        results = fit_questions(sources, typed(fit), reading, progress())
+        results = fit_questions(given, fit, reading, o.progress())
     else:
-        results = {"": fit_votes(sources, typed(fit), reading, progress())}
-    summaries = {question: out.summary_of(each) for question, each in results.items()}
+        results = {"": fit_votes(given, fit, reading, o.progress())}
     columns = {"probabilities": own.probabilities, "scores": reading.ordered is not None}
-    written = {"labels": own.output, "annotators": own.annotators, "model": own.save}
-    written["write_back"] = own.write_back
 
     def write_export(path: Any) -> None:
         from finegold.io.writeback import write_back
 
-        chosen: Any = {"format": reading.format, "task": reading.task}
-        result = results if every_question else results[""]
-        question = None if every_question else reading.question
-        write_back(result, sources, path, question=question, **chosen)
+        result, question = (results, None) if every_question else (results[""], reading.question)
+        how: Any = {"question": question, "format": reading.format, "task": reading.task}
+        write_back(result, given, path, **how)
 
     out.write_all(
         {
             own.write_back: write_export,
             own.output: partial(_write_labels, results, columns),
-            own.annotators: out.frame_writer(partial(_joined, results, _annotators_of)),
+            own.annotators: out.frame_writer(partial(_joined, results, annotators_for_users)),
             own.save: lambda path: results[""].save(path),
         }
     )
+    summaries = {question: summary_of(each) for question, each in results.items()}
     if own.json:
+        files = {"labels": own.output, "annotators": own.annotators, "model": own.save}
         summary: dict[str, Any] = {"questions": summaries} if every_question else summaries[""]
-        summary["files"] = written
+        summary["files"] = files | {"write_back": own.write_back}
         if own.output in (None, "-"):
             summary["labels"] = _joined(results, partial(_labels_of, columns)).to_dicts()
         out.print_json(summary)
@@ -113,17 +106,22 @@ def aggregate(
             say(f'question "{question}"')
         out.print_summary(summaries[question], result)
     if not every_question and reading.ordered is None and results[""].label_sets is None:
-        from finegold.numbers import are_numbers
-        from finegold.results.metrics import consecutive_integers
+        _say_if_numbers(results[""])
 
-        if are_numbers(results[""].annotations):
-            say(
-                "labels are numbers, and were counted as classes; finegold numbers gives every"
-                " task a value with an interval"
-            )
-        elif classes := consecutive_integers(results[""].class_names):
-            scale = f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered"
-            say(f"{scale} {','.join(map(str, classes))} adds expected scores")
+
+def _say_if_numbers(result: Result) -> None:
+    """Say what else there is for labels that are numbers."""
+    from finegold.numbers import are_numbers
+    from finegold.results.metrics import consecutive_integers
+
+    if are_numbers(result.annotations):
+        say(
+            "labels are numbers, and were counted as classes; finegold numbers gives every task a"
+            " value with an interval"
+        )
+    elif classes := consecutive_integers(result.class_names):
+        scale = f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered"
+        say(f"{scale} {','.join(map(str, classes))} adds expected scores")
 
 
 def refuse_for_all_questions(options: dict[str, Any]) -> None:
@@ -151,12 +149,6 @@ def _labels_of(columns: dict[str, bool], result: Result) -> pl.DataFrame:
     from finegold.results.tables import labels_pieces
 
     return pl.concat(labels_pieces(result, for_users=True, **columns))
-
-
-def _annotators_of(result: Result) -> pl.DataFrame:
-    from finegold.results.tables import annotators_for_users
-
-    return annotators_for_users(result)
 
 
 def _joined(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
@@ -193,13 +185,16 @@ class Update:
     json: bool = o.json_flag()
 
 
+OF_UPDATE = [name for name in o.OF_FIT if name not in ("method", "settings")]
+
+
 @o.command
 @click.argument("model", help="A model written by finegold aggregate --save.")
 @click.argument(
     "files", nargs=-1, metavar="[FILE...]", help="New votes, as for finegold aggregate."
 )
 @o.declared(Update, "own")
-@o.declared(FitOptions, "fit", but=("method", "settings"))
+@o.declared(FitOptions, "fit", OF_UPDATE)
 @o.declared(ReadOptions, "reading")
 def update(
     model: str, files: tuple[str, ...], own: Update, fit: FitOptions, reading: ReadOptions
@@ -210,29 +205,28 @@ def update(
     stay.
     """
     from finegold.api.result import load
+    from finegold.api.summary import summary_of
     from finegold.fitting.progress import on_terminal
     from finegold.io.writers import write_labels
+    from finegold.results.tables import annotators_for_users
 
     if fit.gold is True and not files:
-        raise InputError("--gold-from-export needs FILE, the export with the gold marks")
-    out.check_outputs(files, own, fit, reading)
-    if own.output != model:
-        out.check_outputs((model,), own)
+        raise InputError("--gold export needs FILE, the export with the gold marks")
+    out.check_outputs([*files, *([model] if own.output != model else [])], own, fit, reading)
     before = load(model)
     keywords = {name: getattr(reading, name) for name in reading.given()}
-    keywords |= {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
-    del keywords["method"], keywords["settings"]
+    keywords |= {name: getattr(fit, name) for name in OF_UPDATE}
     with on_terminal(f"{before.method} (update)") as on_step:
         result = before.update(list(files) or None, on_step=on_step, **keywords)
-    summary = out.summary_of(result)
-    summary["files"] = {"labels": own.labels, "annotators": own.annotators, "model": own.output}
     out.write_all(
         {
             own.labels: partial(write_labels, result),
-            own.annotators: out.frame_writer(partial(_annotators_of, result)),
+            own.annotators: out.frame_writer(partial(annotators_for_users, result)),
             own.output: result.save,
         }
     )
+    summary = summary_of(result)
+    summary["files"] = {"labels": own.labels, "annotators": own.annotators, "model": own.output}
     if own.json:
         out.print_json(summary)
     out.print_summary(summary, result)

@@ -7,21 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import click
-
-from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
-from finegold.cli.options import progress, result_of
 from finegold.cli.outputs import count, say
 from finegold.errors import InputError
-from finegold.io.options import ReadOptions
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -38,12 +29,8 @@ class Convert:
     )
 
 
-@o.command
-@o.votes_argument()
-@o.declared(Convert, "own")
-@o.declared(FitOptions, "known", only=("gold",))
-@o.declared(ReadOptions, "reading", repeated="all")
-def convert(files: tuple[str, ...], own: Convert, known: FitOptions, reading: ReadOptions) -> None:
+@o.on_votes(Convert, model=False, fit=["gold"], repeated="all")
+def convert(votes: o.Votes, own: Convert) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
     With --question all, the table has a column with the question; with gold truths, a column with
@@ -53,24 +40,24 @@ def convert(files: tuple[str, ...], own: Convert, known: FitOptions, reading: Re
     from finegold.api.fit import read_questions, read_votes
     from finegold.io.writers import write_votes
 
-    out.check_outputs(files, own, known, reading)
+    reading, gold = votes.reading, votes.fit.gold
     # a cell holds one vote
     if own.to == "wide" and reading.repeated == "all":
         reading = replace(reading, repeated="first")
     if reading.every_question:
         refuse_for_all_questions({"--query": reading.query})
-        votes = read_questions(list(files), reading, known.gold, progress())
+        found = read_questions(list(votes.files), reading, gold, o.progress())
     else:
         if reading.multi:
             raise InputError("sets of labels have no meaning here; leave out --multi")
         single = replace(reading, multi=False)
-        votes = {"": read_votes(list(files), single, known.gold, progress())}
-    write = partial(write_votes, votes, wide=own.to == "wide", gold=known.gold is not None)
+        found = {"": read_votes(list(votes.files), single, gold, o.progress())}
+    write = partial(write_votes, found, wide=own.to == "wide", gold=gold is not None)
     if own.output == "-":
         write("-")
     out.write_all({own.output: write})
-    for question, part in votes.items():
-        about = f'question "{question}": ' if len(votes) > 1 else ""
+    for question, part in found.items():
+        about = f'question "{question}": ' if len(found) > 1 else ""
         annotators, tasks = count(part.n_annotators, "annotator"), count(part.n_tasks, "task")
         say(f"{about}{count(part.n_votes, 'vote')} by {annotators} on {tasks}")
         out.print_left_out(part)
@@ -102,12 +89,8 @@ class Export:
     items: str | None = o.path("A table with the tasks and their groups.")
 
 
-@o.command
-@o.votes_or_model
-@o.declared(Export, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def export(files: tuple[str, ...], own: Export, fit: FitOptions, reading: ReadOptions) -> None:
+@o.on_votes(Export)
+def export(votes: o.Votes, own: Export) -> None:
     """Write labels for training: the label of every task, the probability of each class, a weight,
     and a split.
 
@@ -119,25 +102,20 @@ def export(files: tuple[str, ...], own: Export, fit: FitOptions, reading: ReadOp
     from finegold.api.fit import given_result
     from finegold.io.truth import read_groups
     from finegold.io.writers import check_training, write_training
-    from finegold.results.data import votes_of
-    from finegold.votes.encoding import to_list
 
     check_training(own.output, own.purpose, own.validation)
-    out.check_outputs(files, own, fit, reading)
-    groups, model = None, given_result(files) if own.group is not None else None
+    groups, model = None, given_result(votes.files) if own.group is not None else None
     if (own.items is None and model is not None) or (own.items is not None and own.group is None):
         raise InputError("the groups of tasks are not known; use --group COLUMN --items FILE")
     if own.group is not None:
-        task = reading.task if model is None else votes_of(model).columns[0]
-        groups = read_groups(files if own.items is None else own.items, own.group, task)
-    result = result_of(files, reading, fit)
-    how: dict[str, Any] = {"purpose": own.purpose, "validation": own.validation, "groups": groups}
-    out.write_all({own.output: lambda path: write_training(result, path, **how)})
+        task = votes.reading.task if model is None else model.annotations.columns[0]
+        groups = read_groups(own.items or votes.files, own.group, task)
+    result = votes.result()
+    write = partial(write_training, purpose=own.purpose, validation=own.validation, groups=groups)
+    out.write_all({own.output: partial(write, result)})
     say(f"wrote {count(len(result.label_codes), 'task')} to {own.output}")
-    say(
-        "classes, in the order of the probabilities:"
-        f" {', '.join(map(str, to_list(result.class_names)))}"
-    )
+    classes = ", ".join(map(str, result.class_names))
+    say(f"classes, in the order of the probabilities: {classes}")
     if len(result.unlabelled):
         say(f"left out: {count(len(result.unlabelled), 'task')} without any vote")
 
@@ -146,6 +124,10 @@ def export(files: tuple[str, ...], own: Export, fit: FitOptions, reading: ReadOp
 class Draw:
     """What is drawn."""
 
+    out: str = o.output(
+        "The folder for the tables of votes and truths.", required=True, metavar="DIR"
+    )
+    format: str = o.choice("csv", "The format of the tables.", *("csv", "parquet", "jsonl"))
     tasks: int = o.number(1000, "The number of tasks.")
     annotators: int = o.number(50, "The number of annotators.")
     classes: int = o.number(4, "The number of classes.")
@@ -164,30 +146,17 @@ class Draw:
 
 
 @o.command
-@click.option(
-    *("--out", "folder"),
-    required=True,
-    metavar="DIR",
-    help="The folder for the tables of votes and truths.",
-)
-@click.option(
-    "--format",
-    type=click.Choice(["csv", "parquet", "jsonl"]),
-    default="csv",
-    show_default=True,
-    help="The format of the tables.",
-)
 @o.declared(Draw, "draw")
-def simulate(folder: str, format: str, draw: Draw) -> None:
+def simulate(draw: Draw) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper."""
-    import numpy as np
     import polars as pl
 
     from finegold.io.writers import write_frame, write_votes
     from finegold.system.files import prepared
     from finegold.votes.simulation import simulate as draw_votes
 
-    if Path(folder).suffix and not Path(folder).is_dir():
+    folder = Path(draw.out)
+    if folder.suffix and not folder.is_dir():
         raise InputError(f"--out must be a folder, and {folder} looks like a file")
     drawn = draw_votes(
         draw.tasks,
@@ -200,10 +169,12 @@ def simulate(folder: str, format: str, draw: Draw) -> None:
         missing=draw.missing,
         seed=draw.seed,
     )
-    votes, names = drawn.annotations, np.asarray(drawn.annotations.task_names)
-    truth = pl.DataFrame({"task": names, "truth": drawn.truth})
-    paths = [str(Path(folder) / f"{name}.{format}") for name in ("votes", "truth")]
-    with prepared(Path(folder)):
+    votes, paths = (
+        drawn.annotations,
+        [str(folder / f"{x}.{draw.format}") for x in ("votes", "truth")],
+    )
+    truth = pl.DataFrame({"task": list(votes.task_names), "truth": drawn.truth})
+    with prepared(folder):
         writers = (partial(write_votes, {"": votes}), partial(write_frame, truth))
         out.write_all(dict(zip(paths, writers, strict=True)))
     say(f"wrote {paths[0]} ({count(votes.n_votes, 'vote')}) and {paths[1]} ({truth.height} truths)")

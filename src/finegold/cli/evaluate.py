@@ -7,12 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import results_of, votes_or_saved
 from finegold.cli.outputs import count, warn
-from finegold.io.options import ReadOptions
 from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import option
 
@@ -23,18 +20,10 @@ if TYPE_CHECKING:
 
     from finegold.insight.agreement import Level
 
-METRICS = (
-    # of sets of labels
-    *("exact_match", "micro_f1"),
-    *("accuracy", "macro_f1", "log_loss", "calibration_error"),
-    # of ordered classes
-    *("mean_absolute_error", "quadratic_kappa"),
-)
-
 
 @dataclass(frozen=True)
-class Methods:
-    """What is compared."""
+class Methods(o.Truths):
+    """What is compared, and with what."""
 
     methods: list[str] | None = option(
         None,
@@ -47,15 +36,17 @@ class Methods:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_argument()
-@o.declared(o.Truths, "truths", required=("truth",))
-@o.declared(Methods, "own")
-@o.declared(FitOptions, "fit", but=("method", "gold"))
-@o.declared(ReadOptions, "reading")
-def evaluate(
-    files: tuple[str, ...], truths: o.Truths, own: Methods, fit: FitOptions, reading: ReadOptions
-) -> None:
+@dataclass(frozen=True)
+class Evaluate(Methods):
+    """What is evaluated."""
+
+    truth: str = o.path(
+        "Known truths to compare with: a table with a task and a truth column.", required=True
+    )
+
+
+@o.on_votes(Evaluate, model=False, fit=o.OF_FITS)
+def evaluate(votes: o.Votes, own: Evaluate) -> None:
     """Evaluate the labels of one or more methods against known truths. The default is that of
     finegold aggregate.
 
@@ -68,48 +59,25 @@ def evaluate(
     labels (micro) and over the options (macro). With --ordered, the mean absolute error of the
     labels and quadratic kappa are added.
     """
-    from finegold.api.evaluate import figures_of
+    import polars as pl
 
-    truths.read()
-    known = (truths.truth, truths.truth_task, truths.truth_label)
-    chosen = o.chosen_methods(own.methods, fit, [DEFAULT_METHOD])
-    scores = [
-        figures_of(result, *known, is_ordered=reading.ordered is not None)
-        for result in results_of(files, reading, fit, chosen)
-    ]
-    metrics = [name for name in METRICS if scores[0][name] is not None]
+    from finegold.api.evaluate import METRICS, figures_of
+
+    own.read_truth()
+    known, is_ordered = (
+        (own.truth, own.truth_task, own.truth_label),
+        votes.reading.ordered is not None,
+    )
+    results = votes.results(own.methods or [DEFAULT_METHOD])
+    scores = [figures_of(result, *known, is_ordered=is_ordered) for result in results]
     if own.json:
-        out.print_json(scores if len(chosen) > 1 else scores[0])
+        out.print_json(scores if len(scores) > 1 else scores[0])
         return
-    headings = [
-        name.replace("_f1", "-F1").replace("_", " ") for name in (*metrics, "iterations", "seconds")
-    ]
-    rows = [
-        [
-            score["method"],
-            *(f"{score[name]:.4f}" for name in metrics),
-            f"{score['iterations']}{'' if score['converged'] else ' (not converged)'}",
-            f"{score['seconds']:.3f}",
-        ]
-        for score in scores
-    ]
+    metrics = [name for name in METRICS if scores[0][name] is not None]
+    slow = [] if all(score["converged"] for score in scores) else ["converged"]
+    shown = ["method", *metrics, "iterations", *slow, "seconds"]
     caption = f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks"
-    out.print_figures(None, rows, ["method", *headings], caption=caption)
-
-
-FIGURES = (
-    *(
-        "accuracy",
-        "log_loss",
-        "flips",
-        "flips_right",
-        "flips_wrong",
-        "ties",
-        "mean_confidence",
-        "bound",
-    ),
-    *("iterations", "seconds"),
-)
+    out.print_frame(None, pl.DataFrame(scores).select(shown), caption=caption, digits=4)
 
 
 @dataclass(frozen=True)
@@ -120,15 +88,8 @@ class Compare(Methods):
     labels: str | None = o.table("Write one row per task, with the label of each method.")
 
 
-@o.command
-@o.votes_argument()
-@o.declared(Compare, "own")
-@o.declared(o.Truths, "truths")
-@o.declared(FitOptions, "fit", but=("method", "gold"))
-@o.declared(ReadOptions, "reading")
-def compare(
-    files: tuple[str, ...], own: Compare, truths: o.Truths, fit: FitOptions, reading: ReadOptions
-) -> None:
+@o.on_votes(Compare, model=False, fit=o.OF_FITS)
+def compare(votes: o.Votes, own: Compare) -> None:
     """Run several methods on the same votes and compare their labels, their accuracy and their
     cost.
 
@@ -136,50 +97,25 @@ def compare(
     class, as finegold aggregate and finegold trust do. With truths, "right" counts the flips whose
     label is right, and "wrong" those where the label of the majority vote is right.
     """
+    import polars as pl
+
     from finegold.api.evaluate import comparison_of
     from finegold.methods.lookup import method_names
 
-    out.check_outputs(files, own, truths, fit, reading)
-    known = truths.read()
-    chosen = o.chosen_methods(own.methods, fit, method_names())
-    comparison = comparison_of(results_of(files, reading, fit, chosen), known)
-    rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
+    known = own.read_truth()
+    comparison = comparison_of(votes.results(own.methods or method_names()), known)
+    rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement
     out.write_tables({own.output: comparison.table, own.labels: comparison.labels})
     if own.json:
-        agreement = {
-            name: dict(zip(names, row, strict=True))
-            for name, row in zip(names, agreeing, strict=True)
-        }
-        out.print_json({"methods": rows, "agreement": agreement})
+        shares = [dict(zip(names, row, strict=True)) for row in agreeing.tolist()]
+        out.print_json({"methods": rows, "agreement": dict(zip(names, shares, strict=True))})
         return
-
-    def figure(value: Any) -> str:
-        if value is None:
-            return ""
-        return (
-            f"{value:,}"
-            if isinstance(value, int)
-            else f"{value:,.3f}"
-            if abs(value) < 1000
-            else f"{value:,.1f}"
-        )
-
-    shown = [name for name in FIGURES if name in rows[0]]
-    headings = [
-        name.removeprefix("flips_").removeprefix("mean_").replace("_", " ") for name in shown
-    ]
-    figures = [[row["method"], *(figure(row[name]) for name in shown)] for row in rows]
-    shares = [
-        [name, *(f"{100 * share:.1f}" for share in row)]
-        for name, row in zip(names, agreeing, strict=True)
-    ]
-    out.print_figures(
-        f"{len(comparison.majority.label_codes):,} tasks", figures, ["method", *headings]
-    )
-    out.print_figures("Tasks that two methods give the same label, in %", shares, ["", *names])
+    out.print_frame(f"{len(comparison.majority.label_codes):,} tasks", pl.DataFrame(rows))
+    table = pl.DataFrame({"": names, **dict(zip(names, 100 * agreeing.T, strict=True))})
+    out.print_frame("Tasks that two methods give the same label, in %", table, digits=1)
 
 
-MEASURES = {
+FIGURES = {
     "alpha": "Krippendorff's alpha",
     "fleiss": "Fleiss' kappa",
     "cohen": "Cohen's kappa, mean of pairs",
@@ -188,10 +124,6 @@ MEASURES = {
     "icc": "intraclass correlation, ICC(2,1)",
     "observed": "pairs of votes that agree",
     "self_agreement": "repeated votes that agree",
-}
-MORE_TABLES = {
-    "groups": "Within and between groups",
-    "difference": "Less the agreement of the other votes",
 }
 # rows of a table of finegold agreement
 ROWS_SHOWN = 10
@@ -219,11 +151,8 @@ class AgreementOptions:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_or_model
-@o.declared(AgreementOptions, "own")
-@o.declared(ReadOptions, "reading", repeated="all")
-def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOptions) -> None:
+@o.on_votes(AgreementOptions, fit=(), repeated="all")
+def agreement(votes: o.Votes, own: AgreementOptions) -> None:
     """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
     AC1.
 
@@ -236,57 +165,49 @@ def agreement(files: tuple[str, ...], own: AgreementOptions, reading: ReadOption
     from finegold.results.metrics import level_of_order
     from finegold.votes.frames import to_polars
 
-    out.check_outputs(files, own, reading)
-    votes, level = votes_or_saved(files, reading), own.level
+    found, level, reading = votes.read(), own.level, votes.reading
     if reading.ordered and level == "nominal":
-        level = level_of_order(votes.class_names)
-    group = None if own.group is None else groups_in(list(files), own.group, reading.annotator)
-    measured = measure(votes, level=level, group=group)
-    more: dict[str, Any] = {}
-    if group is not None:
-        more["groups"] = to_polars(measured.groups())
+        level = level_of_order(found.class_names)
+    group = None
+    if own.group is not None:
+        group = groups_in(list(votes.files), own.group, reading.annotator)
+    measured = measure(found, level=level, group=group)
+    tables = {"Within and between groups": to_polars(measured.groups())} if group else {}
     if own.minus is not None:
-        other = measure(votes_or_saved((own.minus,), reading), level=level)
-        more["difference"] = to_polars(measured.minus(other))
+        other = measure(o.Votes((own.minus,), votes.fit, reading).read(), level=level)
+        tables["Less the agreement of the other votes"] = to_polars(measured.minus(other))
     out.write_tables({own.annotators: measured.annotators, own.pairs: measured.pairs})
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if own.json:
+        keys = [*(["groups"] if group else []), *(["difference"] if own.minus else [])]
         figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
         figures |= {
             "intervals": {name: measured.interval(name) for name in measured.errors},
             "notes": measured.notes,
-            **{name: table.to_dicts() for name, table in more.items()},
+            "classes": by_class.to_dicts(),
+            "annotators": by_annotator.to_dicts(),
         }
-        out.print_json(
-            figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
-        )
+        rows = [table.to_dicts() for table in tables.values()]
+        out.print_json(figures | dict(zip(keys, rows, strict=True)))
         return
-    rows = []
-    for name, title in MEASURES.items():
+    texts = []
+    for name, title in FIGURES.items():
         value: float = getattr(measured, name)
         # NaN differs from itself
         is_defined = value == value
         text = f"{value:.3f}" if is_defined else "undefined"
         low, high = measured.interval(name) if name in measured.errors else (value, value)
-        if low < high:
-            text += f"  ({low:.3f} to {high:.3f})"
-        if name == "alpha" and measured.level != "nominal":
-            title = f"{title}, {measured.level}"
+        text += f"  ({low:.3f} to {high:.3f})" if low < high else ""
+        level_words = f", {measured.level}" if name == "alpha" and level != "nominal" else ""
         # undefined without repeated votes, or at another level
         if is_defined or name in (*measured.errors, "cohen", "observed"):
-            rows.append((title, text))
-    title = (
-        f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two"
-        " or more votes"
-    )
-    out.print_figures(title, rows)
-    for name, words in MORE_TABLES.items():
-        if name in more:
-            out.print_frame(words, more[name], ROWS_SHOWN)
-    out.print_frame("By class, against all others", by_class, ROWS_SHOWN)
-    out.print_frame(
-        "Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN
-    )
+            texts.append((title + level_words, text))
+    sizes = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')}"
+    out.print_figures(f"{sizes} with two or more votes", texts)
+    tables["By class, against all others"] = by_class
+    tables["Annotators who agree least"] = by_annotator.sort("kappa", nulls_last=True)
+    for title, table in tables.items():
+        out.print_frame(title, table, ROWS_SHOWN)
     for note in measured.notes:
         warn(note)
 
@@ -298,19 +219,15 @@ CLASSES_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(o.Truths):
     """What `finegold coverage` writes."""
 
     output: str | None = o.table("Write the table: CSV, TSV, JSONL or Parquet.", flag=o.OUTPUT)
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_or_model
-@o.declared(Coverage, "own")
-@o.declared(o.Truths, "truths")
-@o.declared(ReadOptions, "reading")
-def coverage(files: tuple[str, ...], own: Coverage, truths: o.Truths, reading: ReadOptions) -> None:
+@o.on_votes(Coverage, fit=())
+def coverage(votes: o.Votes, own: Coverage) -> None:
     """Measure what each annotator or labelling function covers: coverage, polarity, overlaps,
     conflicts.
 
@@ -324,22 +241,21 @@ def coverage(files: tuple[str, ...], own: Coverage, truths: o.Truths, reading: R
     from finegold.io.writers import check_table_path, write_frame
     from finegold.votes.frames import to_polars
 
-    out.check_outputs(files, own, truths, reading)
-    given = votes_or_saved(files, reading)
-    votes = votes_of(given)
-    table, figures = to_polars(measure(given, truths.read())), coverage_figures(votes)
+    found = votes.read()
+    table = to_polars(measure(found, own.read_truth()))
+    figures = coverage_figures(votes_of(found))
 
     # CSV and TSV have no lists
     def write(path: Path) -> None:
-        write_frame(
-            _classes_as_text(table) if check_table_path(path)[0] in ("csv", "tsv") else table, path
-        )
+        is_text = check_table_path(path)[0] in ("csv", "tsv")
+        write_frame(_classes_as_text(table) if is_text else table, path)
 
     out.write_all({own.output: write})
     if own.json:
         out.print_json({**figures, "annotators": table.to_dicts()})
         return
-    sizes = [count(figures["n_tasks"], "task"), count(figures["n_annotators"], "annotator")]
+    n_classes = count(len(figures["classes"]), "class", "es")
+    tasks, annotators = (count(figures[f"n_{name}s"], name) for name in ("task", "annotator"))
     rows = {
         "tasks with votes": f"{figures['coverage']:.1%}",
         "tasks with votes by two or more annotators": f"{figures['overlaps']:.1%}",
@@ -347,9 +263,7 @@ def coverage(files: tuple[str, ...], own: Coverage, truths: o.Truths, reading: R
         "annotators who vote for one class only": f"{figures['n_one_class']:,}",
         "annotators without any vote": f"{len(figures['never_voted']):,}",
     }
-    out.print_figures(
-        ", ".join([*sizes, count(len(figures["classes"]), "class", "es")]), rows.items()
-    )
+    out.print_figures(f"{tasks}, {annotators}, {n_classes}", rows.items())
     widest = table.sort("coverage", descending=True, maintain_order=True)
     out.print_frame("By coverage", _classes_as_text(widest, CLASSES_SHOWN), ANNOTATORS_SHOWN)
 
@@ -360,8 +274,7 @@ def _classes_as_text(table: pl.DataFrame, most: int | None = None) -> pl.DataFra
 
     texts = []
     for classes in table["polarity"].to_list():
-        more = (
-            f" and {len(classes) - most:,} more" if most is not None and len(classes) > most else ""
-        )
-        texts.append(", ".join(map(str, classes[:most])) + more)
+        rest = 0 if most is None else max(len(classes) - most, 0)
+        shown = ", ".join(map(str, classes[:most]))
+        texts.append(shown + (f" and {rest:,} more" if rest else ""))
     return table.with_columns(pl.Series("polarity", texts, dtype=pl.String))

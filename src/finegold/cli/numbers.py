@@ -9,8 +9,6 @@ from typing import Any
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.outputs import say
-from finegold.errors import InputError
-from finegold.io.options import ReadOptions
 
 ROWS_SHOWN = 20
 
@@ -28,17 +26,14 @@ class Numbers:
     n: int = o.number(50, "How many tasks the sheet has.", flag="-n --checks", low=2)
     seed: int = o.number(0, "The seed of the draw.", low=0)
     truth: str | None = o.path("Known values, or the sheet that came back.")
-    within: str | None = o.text(
-        None, "An acceptable distance: the share within it is measured.", "X"
+    within: float | None = o.number(
+        None, "An acceptable distance: the share within it is measured.", "X", low=0.0
     )
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_argument()
-@o.declared(Numbers, "own")
-@o.declared(ReadOptions, "reading")
-def numbers(files: tuple[str, ...], own: Numbers, reading: ReadOptions) -> None:
+@o.on_votes(Numbers, model=False, fit=())
+def numbers(votes: o.Votes, own: Numbers) -> None:
     """Give every task a value where annotators gave numbers, such as ratings from 0 to 100.
 
     The interval of a value is for the mean that many more such annotators would give. How far the
@@ -49,12 +44,10 @@ def numbers(files: tuple[str, ...], own: Numbers, reading: ReadOptions) -> None:
     from finegold.results.tables import own_name
     from finegold.votes.frames import to_polars
 
-    within = None if own.within is None else _distance(own.within)
-    out.check_outputs(files, own, reading)
     truths = o.truths_of(own.truth, None, None)
-    given = {name: getattr(reading, name) for name in reading.given()}
-    result = ratings.aggregate(list(files), **given)
-    errors = None if truths is None else result.evaluate(truths, within=within)
+    given = {name: getattr(votes.reading, name) for name in votes.reading.given()}
+    result = ratings.aggregate(list(votes.files), **given)
+    errors = None if truths is None else result.evaluate(truths, within=own.within)
 
     def values() -> Any:
         return own_name(to_polars(result.values()), result.annotations, 0)
@@ -89,16 +82,6 @@ def numbers(files: tuple[str, ...], own: Numbers, reading: ReadOptions) -> None:
         ]
         if errors.share_within is not None:
             share = f"{errors.share_within:.1%} ({errors.share_within_low:.1%} to"
-            rows.append((f"within {within:g}", f"{share} {errors.share_within_high:.1%})"))
+            rows.append((f"within {own.within:g}", f"{share} {errors.share_within_high:.1%})"))
         out.print_figures(f"Against {errors.n_tasks:,} known truths", rows)
     out.print_frame("Annotators", to_polars(result.annotators()).sort("noise"), ROWS_SHOWN)
-
-
-def _distance(text: str) -> float:
-    try:
-        distance = float(text)
-    except ValueError:
-        distance = -1.0
-    if not distance >= 0:
-        raise InputError(f"--within takes a distance, such as 0.5 or 10, not {text!r}")
-    return distance

@@ -1,8 +1,8 @@
-"""The options of commands, and the votes or the result that they name.
+"""The options of commands, and the votes or the model that they name.
 
-Options of reading and fitting are made from `ReadOptions` and `FitOptions`: `declared` adds a
-command's options from the fields of such a dataclass, and the command gets the dataclass, filled
-in. Options of the command line alone, which several commands share, are declared here.
+`declared` adds a command's options from the fields of a dataclass, and the command gets the
+dataclass, filled in. `on_votes` makes a command on votes: it gets them as `Votes` with the options
+of reading and fitting, and its own options, whose outputs have been checked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +20,7 @@ from click.shell_completion import CompletionItem
 
 from finegold.api.options import FitOptions
 from finegold.cli.outputs import (
+    check_outputs,
     print_left_out,
     reading_progress,
     report_error,
@@ -44,13 +45,13 @@ Decorator = Callable[[Function], Function]
 
 
 class ListedOption(click.Option):
-    """An option that help lists under the heading `group`; `is_declared` if a dataclass has it."""
+    """An option that help lists under the heading `group`; the page of options has it if it
+    `is_listed` there.
+    """
 
-    def __init__(
-        self, *names: Any, group: str = "", is_declared: bool = False, **more: Any
-    ) -> None:
+    def __init__(self, *names: Any, group: str = "", is_listed: bool = False, **more: Any) -> None:
         super().__init__(*names, **more)
-        self.group, self.is_declared = group, is_declared
+        self.group, self.is_listed = group, is_listed
 
 
 class Command(click.Command):
@@ -62,9 +63,7 @@ class Command(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-                heading = getattr(param, "group", "") or "Options"
-                groups.setdefault(heading, []).append(record)
-        # --help is the last of the first group
+                groups.setdefault(getattr(param, "group", "") or "Options", []).append(record)
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -102,82 +101,51 @@ def switch(*flags: str, help: str, **more: Any) -> Decorator:
     return opt(*flags, help=help, is_flag=True, **more)
 
 
-def declared(
-    kind: type,
-    parameter: str,
-    *,
-    only: Iterable[str] = (),
-    but: Iterable[str] = (),
-    required: Iterable[str] = (),
-    **defaults: Any,
-) -> Decorator:
-    """Add the options of a dataclass to a command, which gets them as `parameter`, filled in.
+json_option = switch("--json", help="Print JSON on standard output.")
 
-    `only` and `but` name options that the command has or does not have, `required` those that it
-    needs; `defaults` are those that differ here.
+
+def declared(
+    kind: type, parameter: str, names: Iterable[str] | None = None, **defaults: Any
+) -> Decorator:
+    """Add the options of a dataclass, or those with these names, to a command, which gets the
+    dataclass as `parameter`, filled in. `defaults` are those that differ here.
     """
-    options = {
-        name: replace(about, required=True) if name in required else about
-        for name, about in options_of(kind, "cli").items()
-        if name not in but and (name in only or not only)
-    }
+    options = options_of(kind, "cli")
+    options = {name: options[name] for name in (options if names is None else names)}
     usual = {each.name: each.default for each in fields(kind)} | defaults
-    # the page of options has them
     is_listed = issubclass(kind, Options)
 
     def add(function: Function) -> Function:
         @wraps(function)
         def fill_and_run(**texts: Any) -> None:
-            values = {}
-            for name, about in options.items():
-                value = _value(name, about, texts.pop(name))
-                for flag, constant in about.constants.items():
-                    if texts.pop(_parameter(flag)):
-                        if value is not None:
-                            raise InputError(
-                                f"{about.flag_of(name)} and {flag} cannot be combined; leave one"
-                                " of them out"
-                            )
-                        value = constant.value
-                if value is not None:
-                    values[name] = value
-            if values.get("layout") == "wide" and isinstance(values.get("annotator"), str):
-                values["annotator"] = split_commas(values["annotator"])
-            function(**texts, **{parameter: kind(**(defaults | values))})
+            values = {name: _value(name, each, texts.pop(name)) for name, each in options.items()}
+            given = {name: value for name, value in values.items() if value is not None}
+            if given.get("layout") == "wide" and isinstance(given.get("annotator"), str):
+                given["annotator"] = split_commas(given["annotator"])
+            function(**texts, **{parameter: kind(**(defaults | given))})
 
         for name, about in reversed(options.items()):
-            for flag, constant in about.constants.items():
-                more = {"group": constant.group, "is_declared": is_listed}
-                switch(flag, _parameter(flag), help=constant.help, **more)(fill_and_run)
             _option_of(name, about, usual[name], is_listed)(fill_and_run)
         return fill_and_run
 
     return add
 
 
-def _parameter(flag: str) -> str:
-    return flag[2:].replace("-", "_")
-
-
 def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorator:
     """Return the option of Click. It has no default: what is not given is left to the dataclass."""
     flags, help = (about.flag or about.flag_of(name)).split(), about.help
-    more: dict[str, Any] = {"group": about.group, "is_declared": is_listed}
+    more: dict[str, Any] = {"group": about.group, "is_listed": is_listed}
     # an option with a default, even None, is never missing
     more |= {"required": True} if about.required else {"default": None}
     if usual not in (None, "", ()) and not isinstance(usual, bool) and "by default" not in help:
         help += f"  [default: {usual}]"
-    if about.kind == "flag":
+    if about.kind in ("flag", "switch"):
         more["is_flag"] = True
-    elif about.kind == "switch":
-        flags, more["is_flag"] = [f"{flags[0]}/--no-{flags[0][2:]}"], True
+        flags = flags if about.kind == "flag" else [f"{flags[0]}/--no-{flags[0][2:]}"]
     elif about.kind == "number":
-        is_float = type(usual) is float
-        number: Any = float if is_float else int
-        if about.low is not None or about.high is not None:
-            bounded: Any = click.FloatRange if is_float else click.IntRange
-            number = bounded(about.low, about.high)
-        more |= {"type": number, "metavar": about.metavar or "N"}
+        is_float = float in (type(usual), type(about.low))
+        kind: Any = click.FloatRange if is_float else click.IntRange
+        more |= {"type": kind(about.low, about.high), "metavar": about.metavar or "N"}
     elif about.kind == "choice":
         more["type"] = click.Choice(about.choices)
     else:
@@ -185,22 +153,20 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
         more["metavar"] = about.metavar or outputs.get(about.kind, "TEXT")
         more["multiple"] = about.kind in ("list", "pairs", "paths")
         if about.choices:
-            more["shell_complete"] = completing(about.choices)
+            more["shell_complete"] = partial(_completions, about.choices)
     return opt(*flags, name, help=help, **more)
 
 
 def _value(name: str, about: Option, given: Any) -> Any:
     """Return the value that was given, or None."""
-    if given is None or given == ():
+    if given is None or given == () or (about.kind == "flag" and not given):
         return None
-    if about.kind == "flag":
-        return given or None
     if about.kind == "list":
         return split_commas(",".join(given))
     if about.kind == "paths":
         return list(given)
     if about.kind != "pairs":
-        return given
+        return about.words.get(given, given)
     pairs, flag = {}, about.flag_of(name)
     for pair in given:
         key, equals, value = pair.partition("=")
@@ -215,20 +181,16 @@ def split_commas(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def completing(names: Iterable[str]) -> Any:
-    """Return a function that offers these names to the shell, also for the last name of a list with
-    commas.
-    """
-
-    def complete(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
-        before, comma, last = word.rpartition(",")
-        found = [name for name in names if name.startswith(last.lower())]
-        return [CompletionItem(f"{before}{comma}{name}") for name in found]
-
-    return complete
+def _completions(
+    names: Iterable[str], ctx: click.Context, param: click.Parameter, word: str
+) -> list[CompletionItem]:
+    """Offer these names to the shell, also for the last name of a list with commas."""
+    before, comma, last = word.rpartition(",")
+    found = [name for name in names if name.startswith(last.lower())]
+    return [CompletionItem(f"{before}{comma}{name}") for name in found]
 
 
-# ---- Options of the command line alone, which commands declare as fields of a dataclass
+# ---- Fields of the dataclasses of single commands
 
 OUTPUT = "-o --output"
 
@@ -260,8 +222,8 @@ def choice(default: Any, help: str, *choices: str, **about: Any) -> Any:
     return option(default, help, kind="choice", choices=choices, **about)
 
 
-def flag(help: str, **about: Any) -> Any:
-    return option(False, help, kind="flag", **about)
+def flag(help: str) -> Any:
+    return option(False, help, kind="flag")
 
 
 def json_flag() -> Any:
@@ -278,76 +240,150 @@ class Truths:
     truth_task: str | None = text(None, "The column of the tasks in --truth.", "NAME")
     truth_label: str | None = text(None, "The column of the truths in --truth.", "NAME")
 
-    def read(self) -> Any:
+    def read_truth(self) -> Any:
         """Read the truths. Commands do this before the fit, so that errors are found early."""
         return truths_of(self.truth, self.truth_task, self.truth_label)
 
+
+def truths_of(
+    path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-"
+) -> Any:
+    from finegold.io.truth import read_truth
+
+    return None if path is None else read_truth(path, task=task, label=label, prefix=prefix)
+
+
+# ---- The input of a command: votes or a saved result
 
 FILES = (
     "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder,"
     " the address of a database, or - for standard input."
 )
+MODEL = "Votes, as for finegold aggregate, or a model written by --save."
+OF_FIT = tuple(options_of(FitOptions, "cli"))
+# of commands that fit several methods and compare them with truths
+OF_FITS = tuple(name for name in OF_FIT if name not in ("method", "gold"))
 
 
-def votes_argument(metavar: str = "FILE...", help: str = FILES) -> Decorator:
+@dataclass(frozen=True)
+class Votes:
+    """The votes or the model that a command is given, and how to read and to fit them."""
+
+    files: tuple[str, ...]
+    fit: FitOptions
+    reading: ReadOptions
+
+    @property
+    def typed(self) -> FitOptions:
+        """The options with the method itself, whose settings have the types that it takes."""
+        return replace(self.fit, method=method_with(self.fit), settings=None)
+
+    def result(self, otherwise: str = DEFAULT_METHOD) -> Result:
+        """Load the saved result, or read the votes and fit the method."""
+        from finegold.api.fit import fit_votes
+
+        given = [name for name in self.fit.given() if name != "threads"]
+        if (result := self._model(given)) is not None:
+            return result
+        if self.reading.every_question:
+            raise InputError(
+                "this command works with one question only; choose it with --question NAME"
+            )
+        chosen = replace(self, fit=replace(self.fit, method=self.fit.method or otherwise))
+        return fit_votes(list(self.files), chosen.typed, self.reading, progress(print_left_out))
+
+    def results(self, names: list[str]) -> list[Result]:
+        """Read the votes and fit several methods; each gets the settings that it has."""
+        from finegold.api.fit import fit_each
+
+        methods = [method_with(self.fit, name, only_known=len(names) > 1) for name in names]
+        for setting in self.fit.settings or {}:
+            if not any(setting in method.settings for method in methods):
+                raise InputError(f"none of {', '.join(names)} has a setting {setting}")
+        fit = replace(self.fit, settings=None)
+        return fit_each(list(self.files), methods, fit, self.reading, progress(print_left_out))
+
+    def read(self) -> Annotations | Result:
+        """Load the saved result, or read the votes, and print what was left out."""
+        from finegold.api.fit import read_votes
+
+        single = replace(self.reading, multi=bool(self.reading.multi))
+        return self._model() or read_votes(list(self.files), single, None, progress(print_left_out))
+
+    def _model(self, given: Iterable[str] = ()) -> Result | None:
+        """Return the result if FILE is a model. Options that need votes are refused then."""
+        from finegold.api.fit import given_result, refuse_for_model
+
+        result = given_result(self.files)
+        if result is not None:
+            of_reading = [name for name in self.reading.given() if name != "repeated"]
+            refuse_for_model(dict.fromkeys([*given, *of_reading], True))
+        return result
+
+
+def on_votes(
+    kind: type, *, model: bool = True, fit: Iterable[str] = OF_FIT, **defaults: Any
+) -> Callable[[Function], Command]:
+    """Make a command of a function of `votes` and of its own options, `own`, of this kind.
+
+    `model` says whether a saved model will do, `fit` which options of a fit there are, and
+    `defaults` which of reading have another default here.
+    """
+
+    def make(function: Function) -> Command:
+        @wraps(function)
+        def run(files: tuple[str, ...], own: Any, fit: Any, reading: Any, **more: Any) -> None:
+            check_outputs(files, own, fit, reading)
+            function(votes=Votes(files, fit, reading), own=own, **more)
+
+        filled = declared(ReadOptions, "reading", **defaults)(run)
+        filled = declared(kind, "own")(declared(FitOptions, "fit", fit)(filled))
+        return command(files_argument(MODEL if model else FILES, model)(filled))
+
+    return make
+
+
+def files_argument(help: str, model: bool = False) -> Decorator:
+    metavar = "FILE|MODEL..." if model else "FILE..."
     return click.argument("files", nargs=-1, required=True, metavar=metavar, help=help)
 
 
-votes_or_model = votes_argument(
-    "FILE|MODEL...", "Votes, as for finegold aggregate, or a model written by --save."
-)
-json_option = switch("--json", help="Print JSON on standard output.")
+def progress(on_read: Callable[[Annotations], None] | None = None) -> Progress:
+    """Return what shows progress if standard error is a terminal, and what is told of the votes."""
+    from finegold.api.fit import Progress
+    from finegold.fitting.progress import on_terminal
+
+    shown = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
+    return shown if on_read is None else shown._replace(on_read=on_read)
 
 
-# ---- Methods with their settings
-
-
-def chosen_methods(listed: list[str] | None, fit: FitOptions, default: list[str]) -> list[Method]:
-    """Return the methods that an option lists. If there are several, each gets the settings that it
-    has.
-    """
-    listed = listed or default
-    methods = [chosen_method(fit, name, only_known=len(listed) > 1) for name in listed]
-    for setting in fit.settings or {}:
-        if not any(setting in method.settings for method in methods):
-            raise InputError(f"none of {', '.join(listed)} has a setting {setting}")
-    return methods
-
-
-def chosen_method(fit: FitOptions, name: str | None = None, *, only_known: bool = False) -> Method:
+def method_with(fit: FitOptions, name: str | None = None, *, only_known: bool = False) -> Method:
     """Return a method, by default that of the command line, with the settings of the command line.
 
     With only_known, settings that it does not have are left out.
     """
-    from finegold.methods.lookup import make_method, method_class, no_setting
+    from finegold.methods.lookup import make_method, method_class
 
-    name = name or str(fit.method or DEFAULT_METHOD)
-    chosen = method_class(name)
-    defaults, given = chosen().settings, fit.settings or {}
-    unknown = [key for key in given if key not in defaults]
-    if unknown and not only_known:
-        raise no_setting(chosen.name, unknown[0])
-    values: dict[str, Any] = {}
-    # a text becomes a value of the type that the setting has
-    for key, text in given.items():
-        default, text = defaults.get(key), text.strip()
-        try:
-            if isinstance(default, bool):
-                values[key] = {"true": True, "false": False}[text.lower()]
-            elif isinstance(default, str | int | float):
-                values[key] = type(default)(text)
-            elif key in defaults:
-                values[key] = json.loads(text)
-        except (ValueError, KeyError):
-            kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(
-                type(default), "JSON"
-            )
-            raise InputError(f"--set {key}: expected {kind}, found {text!r}") from None
-    return make_method(name, values)
+    name, given = name or str(fit.method or DEFAULT_METHOD), fit.settings or {}
+    defaults = method_class(name).defaults()
+    known = {key: text for key, text in given.items() if key in defaults}
+    values = {key: _setting(key, text.strip(), defaults[key]) for key, text in known.items()}
+    return make_method(name, values if only_known else {**given, **values})
+
+
+def _setting(key: str, text: str, default: Any) -> Any:
+    """Return the value of a setting, of the type that its default has."""
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        return type(default)(text) if isinstance(default, str | int | float) else json.loads(text)
+    except (ValueError, KeyError):
+        kinds = {bool: "true or false", int: "a whole number", float: "a number"}
+        kind = kinds.get(type(default), "JSON")
+        raise InputError(f"--set {key}: expected {kind}, found {text!r}") from None
 
 
 # ---- Remedies as flags
-
 
 DECLARED = options_of(ReadOptions) | options_of(FitOptions)
 
@@ -363,35 +399,24 @@ class CommandLine:
     def word(self, name: str, value: Any) -> str:
         """Return an option of Python as this command spells it: ("layout", "wide") becomes --layout wide."""
         flag, text = as_flag(name, value)
-        # leave out the spelling that was used
-        if value is None:
-            used = {word.partition("=")[0] for word in self.words}
-            flag = next((spelling for spelling in spellings(name) if spelling in used), flag)
         if flag not in self.takes_value:
             return f"{in_python(name, value)} in Python"
-        return (
-            flag
-            if text is None
-            else f"{flag} {text if isinstance(value, Placeholder) else shlex.quote(text)}"
-        )
+        shown = text if text is None or isinstance(value, Placeholder) else shlex.quote(text)
+        return flag if shown is None else f"{flag} {shown}"
 
     def repair(self, remedies: Iterable[Remedy]) -> str:
         """Return this command line with the first remedy that can be pasted and that the command
         has, or nothing.
         """
         for remedy in remedies:
-            added = [
-                as_flag(name, value)[0]
-                for name, value in remedy.options.items()
-                if value is not None
-            ]
-            if remedy.can_be_pasted and self.takes_value.keys() >= set(added):
-                return self.change(remedy.options)
+            added = {as_flag(name, value)[0] for name, value in remedy.options.items()}
+            if remedy.can_be_pasted and self.takes_value.keys() >= added:
+                return self.with_options(remedy.options)
         return ""
 
-    def change(self, options: Mapping[str, Any]) -> str:
+    def with_options(self, options: Mapping[str, Any]) -> str:
         """Return this command line with these options, ready to paste; None leaves an option out."""
-        replaced = {spelling for name in options for spelling in spellings(name)}
+        replaced = {flag for name in options for flag in (as_flag(name, None)[0], _negated(name))}
         kept, rest = ["finegold"], iter(self.words)
         for word in rest:
             flag, has_value, _ = word.partition("=")
@@ -399,119 +424,25 @@ class CommandLine:
                 kept.append(shown_name(word))
             elif not has_value and self.takes_value.get(flag):
                 next(rest, None)
-        added = [
-            part
-            for name, value in options.items()
-            if value is not None
-            for part in as_flag(name, value)
-        ]
-        return shlex.join([*kept, *(part for part in added if part is not None)])
+        added = [as_flag(name, value) for name, value in options.items() if value is not None]
+        return shlex.join([*kept, *(part for parts in added for part in parts if part is not None)])
 
 
 def as_flag(name: str, value: Any) -> tuple[str, str | None]:
-    """Return the flag of an option of Python, and its value as text, if it takes one: ("header", 0)
-    is --no-header.
+    """Return the flag of an option of Python, and its value as text, if it takes one: ("multi",
+    False) is --no-multi.
     """
-    declared = DECLARED.get(name, Option(""))
-    for flag, constant in declared.constants.items():
-        if isinstance(value, int) and value == constant.value:
-            return flag, None
-    flag = declared.flag_of(name)
-    if value is None or value is True:
-        return flag, None
-    if value is False:
-        return f"--no-{flag[2:]}", None
+    about = DECLARED.get(name, Option(""))
+    flag = about.flag_of(name)
+    if isinstance(value, bool) and about.kind == "number":
+        value = int(value)
+    for word, meaning in about.words.items():
+        if meaning is value:
+            return flag, word
+    if value is None or isinstance(value, bool):
+        return _negated(name) if value is False else flag, None
     return flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def spellings(name: str) -> list[str]:
-    """Return all flags that give an option of Python, the usual one first."""
-    return [
-        as_flag(name, None)[0],
-        *DECLARED.get(name, Option("")).constants,
-        as_flag(name, False)[0],
-    ]
-
-
-# ---- The input of a command: votes or a saved result
-
-# the value of --question that selects all questions
-ALL = "all"
-
-
-def progress(on_read: Callable[[Annotations], None] | None = None) -> Progress:
-    """Return what shows progress if standard error is a terminal, and what is told of the votes."""
-    from finegold.api.fit import Progress
-    from finegold.fitting.progress import on_terminal
-
-    shown = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
-    return shown if on_read is None else shown._replace(on_read=on_read)
-
-
-def typed(fit: FitOptions) -> FitOptions:
-    """Return the options with the method itself, whose settings have the types that it takes."""
-    return replace(fit, method=chosen_method(fit), settings=None)
-
-
-def result_of(
-    files: tuple[str, ...], reading: ReadOptions, fit: FitOptions, otherwise: str = DEFAULT_METHOD
-) -> Result:
-    """Load the saved result, or read the votes and fit the method."""
-    from finegold.api.fit import fit_votes
-
-    given = [name for name in fit.given() if name != "threads"]
-    if (result := _load_model(files, reading, given)) is not None:
-        return result
-    if reading.every_question:
-        raise InputError(
-            "this command works with one question only; choose it with --question NAME"
-        )
-    chosen = typed(replace(fit, method=fit.method or otherwise))
-    return fit_votes(list(files), chosen, reading, progress(print_left_out))
-
-
-def results_of(
-    files: tuple[str, ...], reading: ReadOptions, fit: FitOptions, methods: list[Method]
-) -> list[Result]:
-    """Read the votes and fit several methods to them."""
-    from finegold.api.fit import fit_each
-
-    return fit_each(
-        list(files), methods, replace(fit, settings=None), reading, progress(print_left_out)
-    )
-
-
-def votes_or_saved(files: tuple[str, ...], reading: ReadOptions) -> Annotations | Result:
-    """Load the saved result, or read the votes and print what was left out."""
-    from finegold.api.fit import read_votes
-
-    result = _load_model(files, reading)
-    single = replace(reading, multi=bool(reading.multi))
-    return (
-        read_votes(list(files), single, None, progress(print_left_out))
-        if result is None
-        else result
-    )
-
-
-def _load_model(
-    files: tuple[str, ...], reading: ReadOptions, given: Iterable[str] = ()
-) -> Result | None:
-    """Return the result if FILE is a model. Options that need votes are refused then."""
-    from finegold.api.fit import given_result, refuse_for_model
-
-    result = given_result(files)
-    if result is not None:
-        refuse_for_model(
-            dict.fromkeys([*given, *(name for name in reading.given() if name != "repeated")], True)
-        )
-    return result
-
-
-def truths_of(
-    path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-"
-) -> Any:
-    """Read the truths. Commands do this before the fit, so that errors are found early."""
-    from finegold.io.truth import read_truth
-
-    return None if path is None else read_truth(path, task=task, label=label, prefix=prefix)
+def _negated(name: str) -> str:
+    return f"--no-{DECLARED.get(name, Option('')).flag_of(name)[2:]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,25 +12,25 @@ import click
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import CommandLine, result_of
+from finegold.cli.options import CommandLine
 from finegold.cli.outputs import say, shown_name, warn
 from finegold.errors import InputError, OutputError
-from finegold.io.options import ReadOptions
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.options import option
 
 BYTES_PER_MIB = 2**20
 
 
+@dataclass(frozen=True)
+class Demo:
+    """Where `finegold demo` writes."""
+
+    out: str = option("finegold-demo", "The folder for the files.", kind="output", metavar="DIR")
+
+
 @o.command
-@click.option(
-    *("--out", "folder"),
-    default="finegold-demo",
-    show_default=True,
-    metavar="DIR",
-    help="The folder for the files.",
-)
-def demo(folder: str) -> None:
+@o.declared(Demo, "own")
+def demo(own: Demo) -> None:
     """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
     from finegold.api.fit import fit_votes
     from finegold.io.read import read
@@ -39,63 +40,63 @@ def demo(folder: str) -> None:
     from finegold.system.files import prepared, write_bytes
     from finegold.votes.sample import TASKS, TRUTH, VOTES
 
-    target = Path(folder)
+    target = Path(own.out)
     earlier = target / "votes.csv"
     if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
         raise OutputError(
             f"{earlier} exists and is not the sample of the demo; choose another folder with --out"
         )
     votes = read(VOTES)
-    result, majority = (
-        fit_votes(votes, FitOptions(method=name)) for name in (DEFAULT_METHOD, "mv")
-    )
-    files: dict[str, tuple[str, out.Write]] = {
-        "votes.csv": ("who said what", lambda path: write_bytes(path, VOTES.read_bytes())),
-        "tasks.csv": ("the texts of the tasks", lambda path: write_bytes(path, TASKS.read_bytes())),
-        "truth.csv": (
-            "what a third person said",
-            lambda path: write_bytes(path, TRUTH.read_bytes()),
-        ),
-        "labels.csv": (
-            "a label and its probability for every task",
-            lambda path: write_frame(result.labels(), path),
-        ),
-        "annotators.csv": (
-            "how good each annotator is",
-            lambda path: write_frame(result.annotators(), path),
-        ),
-        "model.finegold": ("the whole result, for finegold.load", result.save),
+    result, majority = (fit_votes(votes, FitOptions(method=x)) for x in (DEFAULT_METHOD, "mv"))
+    annotators = result.annotators().sort("accuracy", descending=True)
+    samples = {"votes.csv": VOTES, "tasks.csv": TASKS, "truth.csv": TRUTH}
+    writers: dict[str, out.Write] = {
+        name: partial(write_bytes, data=path.read_bytes()) for name, path in samples.items()
     }
+    writers["labels.csv"] = partial(write_frame, result.labels())
+    writers["annotators.csv"] = partial(write_frame, annotators)
+    writers["model.finegold"] = result.save
     with prepared(target):
-        out.write_all({str(target / name): write for name, (_, write) in files.items()})
-
-    def heading(text: str) -> None:
-        click.echo()
-        click.secho(text, bold=True)
-
-    def bar(name: str, share: float) -> None:
-        click.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
-
+        out.write_all({str(target / name): write for name, write in writers.items()})
+    truth = match_truth(votes, TRUTH).codes
     click.echo(
         f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
         "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
     )
-    heading("Labels that a third person agrees with")
-    truth = match_truth(votes, TRUTH).codes
-    bar("majority vote", accuracy(majority.posterior, truth))
-    bar("finegold", accuracy(result.posterior, truth))
-    heading("The annotators, best first (share of their votes that agree with the labels)")
-    for row in result.annotators().sort("accuracy", descending=True).iter_rows(named=True):
-        bar(row["annotator"], row["agreement"])
-    heading("Files")
-    for name, (words, _) in files.items():
+    _heading("Labels that a third person agrees with")
+    _bar("majority vote", accuracy(majority.posterior, truth))
+    _bar("finegold", accuracy(result.posterior, truth))
+    _heading("The annotators, best first (share of their votes that agree with the labels)")
+    for row in annotators.iter_rows(named=True):
+        _bar(row["annotator"], row["agreement"])
+    _heading("Files")
+    for name, words in DEMO_FILES.items():
         click.echo(f"  {target / name!s:<30}{words}")
     click.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
     click.echo(f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio")
 
 
+DEMO_FILES = {
+    "votes.csv": "who said what",
+    "tasks.csv": "the texts of the tasks",
+    "truth.csv": "what a third person said",
+    "labels.csv": "a label and its probability for every task",
+    "annotators.csv": "how good each annotator is",
+    "model.finegold": "the whole result, for finegold.load",
+}
+
+
+def _heading(text: str) -> None:
+    click.echo()
+    click.secho(text, bold=True)
+
+
+def _bar(name: str, share: float) -> None:
+    click.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
+
+
 @dataclass(frozen=True)
-class Report:
+class Report(o.Truths):
     """What `finegold report` writes."""
 
     output: str = option(
@@ -105,21 +106,9 @@ class Report:
     certificate: str | None = o.path("What finegold certify measured (.json): it stands first.")
 
 
-@o.command
-@o.votes_or_model
-@o.declared(Report, "own")
-@o.declared(o.Truths, "truths")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
+@o.on_votes(Report)
 @click.pass_context
-def report(
-    context: click.Context,
-    files: tuple[str, ...],
-    own: Report,
-    truths: o.Truths,
-    fit: FitOptions,
-    reading: ReadOptions,
-) -> None:
+def report(context: click.Context, votes: o.Votes, own: Report) -> None:
     """Write one HTML file about the labels. It needs no network and no server, and it can be
     printed.
 
@@ -131,14 +120,13 @@ def report(
     from finegold.report import require_libraries, write_report
 
     require_libraries()
-    out.check_outputs(files, own, truths, fit, reading)
-    known = truths.read()
+    known = own.read_truth()
     write_report(
-        result_of(files, reading, fit),
+        votes.result(),
         own.output,
         known,
-        title=title_of(files),
-        command=CommandLine(context.obj).change({}),
+        title=title_of(votes.files),
+        command=CommandLine(context.obj).with_options({}),
         certificate=own.certificate,
         svg=own.svg,
     )

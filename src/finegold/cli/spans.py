@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
@@ -42,9 +41,9 @@ class Spans:
 
 
 @o.command
-@o.votes_argument(help=FILES)
+@o.files_argument(FILES)
 @o.declared(Spans, "own")
-@o.declared(FitOptions, "fit", only=("method",))
+@o.declared(FitOptions, "fit", ["method"])
 def spans(files: tuple[str, ...], own: Spans, fit: FitOptions) -> None:
     """Find the consensus of marked texts, and how far annotators agree on them.
 
@@ -57,14 +56,15 @@ def spans(files: tuple[str, ...], own: Spans, fit: FitOptions) -> None:
 
     out.check_outputs(files, own)
     marks = read(files)
-    result, agreed = aggregate(marks, o.chosen_method(fit)), agreement(marks)
+    result, agreed = aggregate(marks, o.method_with(fit)), agreement(marks)
     found, people = result.spans(own.threshold), result.annotators(own.threshold)
-    tables: dict[str | None, Any] = {
-        own.candidates: lambda: result.candidates,
-        own.annotators: lambda: people,
-        own.pairs: lambda: agreed.pairs,
-    }
-    out.write_tables(tables)
+    out.write_tables(
+        {
+            own.candidates: lambda: result.candidates,
+            own.annotators: lambda: people,
+            own.pairs: lambda: agreed.pairs,
+        }
+    )
     if own.output is not None:
         write(result, own.output, own.format, own.threshold)
     figures = {
@@ -89,14 +89,12 @@ def spans(files: tuple[str, ...], own: Spans, fit: FitOptions) -> None:
     if own.output is None:
         click.echo(found.write_csv(), nl=False)
         return
-    rows = [
-        (title, "undefined" if (value := figures[name]) is None else f"{value:.3f}")
-        for name, title in (
-            ("f1_exact", "F1 of pairs, exact"),
-            ("f1_overlapping", "F1 of pairs, overlapping"),
-            ("alpha", "Krippendorff's alpha on characters"),
-        )
-    ]
+    measures = {
+        "F1 of pairs, exact": agreed.exact,
+        "F1 of pairs, overlapping": agreed.overlapping,
+        "Krippendorff's alpha on characters": agreed.alpha,
+    }
+    rows = [(x, "undefined" if value is None else f"{value:.3f}") for x, value in measures.items()]
     out.print_figures("Agreement", rows)
     out.print_frame("By class", agreed.classes, ROWS_SHOWN)
     out.print_frame("Annotators against the consensus", people, ROWS_SHOWN)

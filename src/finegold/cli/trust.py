@@ -1,23 +1,20 @@
-"""`finegold sample`, `certify`, `trust`, `audit` and `next`: how far labels can be trusted, and
+"""`finegold sample`, `certify`, `trust`, `audit` and `next-votes`: how far labels can be trusted, and
 what to do about it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.options import result_of, truths_of
 from finegold.cli.outputs import count, say, warn
 from finegold.errors import InputError
-from finegold.io.options import ReadOptions
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.options import option
 
@@ -43,9 +40,9 @@ class SampleOptions:
     n: int = o.number(100, "How many tasks to check.", flag="-n --checks", low=1)
     purpose: Purpose = o.choice(
         "accuracy",
-        "What the checks are for: to estimate the accuracy of all labels, to find labels to accept"
-        " unchecked, or to choose a method.",
-        *("accuracy", "acceptance", "choice"),
+        "What the checks are for: to estimate the accuracy of all labels, or to find labels to"
+        " accept unchecked.",
+        *("accuracy", "acceptance"),
     )
     risk: str = o.text("5%", "The share of accepted labels that may be wrong, e.g. 5%.", "SHARE")
     looks: int = o.number(1, "How often you will look at the results.", low=1, high=20)
@@ -53,36 +50,28 @@ class SampleOptions:
     items: str | None = o.path("What is shown of each task: a table with a task column.")
     json: bool = o.json_flag()
 
+    def share(self) -> float:
+        """Return the risk as a number."""
+        text = self.risk.strip()
+        try:
+            return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            raise InputError(f"--risk takes a share, such as 5% or 0.05, not {text!r}") from None
 
-@o.command
-@o.votes_or_model
-@o.declared(SampleOptions, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def sample(
-    files: tuple[str, ...], own: SampleOptions, fit: FitOptions, reading: ReadOptions
-) -> None:
+
+@o.on_votes(SampleOptions)
+def sample(votes: o.Votes, own: SampleOptions) -> None:
     """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
     labels are.
     """
     from finegold.api import sample as api
     from finegold.api.fit import given_result
 
-    plan = str(api.plan_path(own.output))
-    out.check_outputs(files, own, fit, reading)
-    risk = own.risk.strip()
-    try:
-        share = float(risk.removesuffix("%")) / (100 if risk.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 < share < 0.5:
-        raise InputError(
-            f"--risk takes a share between 0 and 50 %, such as 5% or 0.05, not {risk!r}"
-        )
-    result = result_of(files, reading, fit)
-    source = None if given_result(files) else (list(files), reading)
-    how: dict[str, Any] = {"risk": share, "seed": own.seed, "looks": own.looks}
-    drawn = api.draw(result, own.n, own.purpose, **how, items=own.items, source=source)
+    plan, risk = str(api.plan_path(own.output)), own.share()
+    out.check_files([], [plan], votes.files)
+    source = None if given_result(votes.files) else (list(votes.files), votes.reading)
+    how: dict[str, Any] = {"risk": risk, "seed": own.seed, "looks": own.looks}
+    drawn = api.draw(votes.result(), own.n, own.purpose, **how, items=own.items, source=source)
     out.write_all({own.output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
     if own.json:
         about = {"sheet": own.output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n}
@@ -114,26 +103,20 @@ class Certify:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_or_model
-@o.declared(Certify, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def certify(files: tuple[str, ...], own: Certify, fit: FitOptions, reading: ReadOptions) -> None:
+@o.on_votes(Certify)
+def certify(votes: o.Votes, own: Certify) -> None:
     """Estimate the accuracy of all labels from a completed sheet, and find those that can be
     accepted unchecked.
     """
     from finegold.api import certify as api
 
-    out.check_outputs(files, own, fit, reading)
     page = own.certificate
     if page is not None and Path(page).suffix.lower() not in (".html", ".json"):
         raise InputError(f"--certificate takes a .html or .json file, not {page}")
     plan = None if own.drawn_at_random else api.find_plan(own.checks, own.plan)
-    result = result_of(files, reading, fit, plan.method if plan else DEFAULT_METHOD)
+    result = votes.result(plan.method if plan else DEFAULT_METHOD)
     made = api.certify(result, own.checks, plan=plan, drawn_at_random=own.drawn_at_random)
-    labels = made.labels(result) if own.output is not None else None
-    out.write_all({own.output: out.frame_writer(lambda: labels), page: made.save})
+    out.write_all({own.output: out.frame_writer(partial(made.labels, result)), page: made.save})
     if own.json:
         out.print_json(made.to_dict())
         return
@@ -142,7 +125,7 @@ def certify(files: tuple[str, ...], own: Certify, fit: FitOptions, reading: Read
 
 
 @dataclass(frozen=True)
-class TrustOptions:
+class TrustOptions(o.Truths):
     """The tables that `finegold trust` writes."""
 
     flips: str | None = o.table(
@@ -161,33 +144,22 @@ class TrustOptions:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_or_model
-@o.declared(o.Truths, "truths")
-@o.declared(TrustOptions, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def trust(
-    files: tuple[str, ...],
-    truths: o.Truths,
-    own: TrustOptions,
-    fit: FitOptions,
-    reading: ReadOptions,
-) -> None:
+@o.on_votes(TrustOptions)
+def trust(votes: o.Votes, own: TrustOptions) -> None:
     """Show how far labels can be trusted: labels against the majority, spammers, correlated
     annotators, calibration.
     """
+    from finegold.api.summary import TO_KNOW
     from finegold.insight.expected import caution
     from finegold.insight.majority import voted_in_words, what_was_voted
 
-    if own.calibration is not None and truths.truth is None:
+    if own.calibration is not None and own.truth is None:
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
-    out.check_outputs(files, truths, own, fit, reading)
-    known = truths.read()
-    result = result_of(files, reading, fit)
+    known = own.read_truth()
+    result = votes.result()
     checked = result.trust(known)
     panel, measured = checked.correlated, checked.calibration
-    tables = {
+    tables: dict[str | None, Any] = {
         own.flips: result.flips,
         own.contested: result.contested,
         own.spammers: result.spammers,
@@ -199,10 +171,10 @@ def trust(
     if own.json:
         out.print_json(checked.figures())
         return
+    alpha = checked.agreement.alpha
     rows = {
-        "agreement beyond chance (alpha)": (
-            f"{checked.agreement.alpha:.3f}" if isfinite(checked.agreement.alpha) else "undefined"
-        ),
+        # NaN differs from itself
+        "agreement beyond chance (alpha)": f"{alpha:.3f}" if alpha == alpha else "undefined",
         "labels against the majority vote": f"{checked.n_flips:,}",
         "labels barely more probable than the next class": f"{checked.n_contested:,}",
         "ties": f"{checked.n_tied:,}",
@@ -221,27 +193,21 @@ def trust(
             "calibration error at this temperature": f"{measured.ece_after:.4f}",
             "log loss at this temperature": f"{measured.log_loss_after:.4f}",
         }
-    what = "task" if result.label_sets is None else "question"
-    title = (
-        f"{checked.method}: {count(checked.n_tasks, what)},"
-        f" {count(checked.agreement.n_annotators, 'annotator')}"
-    )
-    out.print_figures(title, rows.items())
+    tasks = count(checked.n_tasks, "task" if result.label_sets is None else "question")
+    annotators = count(checked.agreement.n_annotators, "annotator")
+    out.print_figures(f"{checked.method}: {tasks}, {annotators}", rows.items())
     if checked.n_flips:
-        out.print_frame(
-            "Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN
-        )
+        title = "Labels against the majority vote, the most probable first"
+        out.print_frame(title, result.flips(), ROWS_SHOWN)
     if checked.n_spammers:
-        out.print_frame(
-            "Votes that do not depend on the truth", result.spammers(), checked.n_spammers
-        )
+        title = "Votes that do not depend on the truth"
+        out.print_frame(title, result.spammers(), checked.n_spammers)
     if panel.n_groups:
         out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
     for warning in checked.warnings:
         warn(warning)
     if result.label_sets is None:
-        voted = what_was_voted(result.annotations)
-        say(f"{voted_in_words(voted)}; {out.TO_KNOW}")
+        say(f"{voted_in_words(what_was_voted(result.annotations))}; {TO_KNOW}")
     if words := caution(result):
         warn(words)
 
@@ -261,12 +227,8 @@ class Audit:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_or_model
-@o.declared(Audit, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def audit(files: tuple[str, ...], own: Audit, fit: FitOptions, reading: ReadOptions) -> None:
+@o.on_votes(Audit)
+def audit(votes: o.Votes, own: Audit) -> None:
     """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
     first.
     """
@@ -274,25 +236,18 @@ def audit(files: tuple[str, ...], own: Audit, fit: FitOptions, reading: ReadOpti
     from finegold.io.writers import write_frame
     from finegold.votes.frames import to_polars
 
-    out.check_outputs(files, own, fit, reading)
-    current = truths_of(own.labels, own.labels_task, own.labels_label, "labels-")
-    table = to_polars(judge(result_of(files, reading, fit), current))
+    current = o.truths_of(own.labels, own.labels_task, own.labels_label, "labels-")
+    table = to_polars(judge(votes.result(), current))
+    n_wrong = table["p_wrong"].sum()
     out.write_tables({own.output: lambda: table})
     if own.json:
-        out.print_json(
-            {
-                "n_labels": len(table),
-                "expected_wrong": table["p_wrong"].sum(),
-                "labels": table.to_dicts(),
-            }
-        )
+        rows = table.to_dicts()
+        out.print_json({"n_labels": len(table), "expected_wrong": n_wrong, "labels": rows})
     elif own.output in (None, "-"):
         write_frame(table, "-")
     judges = "votes and predictions" if "predicted" in table.columns else "votes"
-    say(
-        f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong,"
-        f" judged by {judges}"
-    )
+    labels = count(len(table), "label")
+    say(f"{labels} audited; about {n_wrong:.0f} are wrong, judged by {judges}")
 
 
 @dataclass(frozen=True)
@@ -319,41 +274,30 @@ class NextVotes:
     json: bool = o.json_flag()
 
 
-@o.command
-@o.votes_or_model
-@o.declared(NextVotes, "own")
-@o.declared(FitOptions, "fit")
-@o.declared(ReadOptions, "reading")
-def next_votes(
-    files: tuple[str, ...], own: NextVotes, fit: FitOptions, reading: ReadOptions
-) -> None:
+@o.on_votes(NextVotes)
+def next_votes(votes: o.Votes, own: NextVotes) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
-    from finegold.votes.encoding import to_list
     from finegold.votes.frames import to_polars
 
-    out.check_outputs(files, own, fit, reading)
-    result, available = result_of(files, reading, fit), own.available
+    result, available = votes.result(), own.available
     # with the types that the names have in the model; values of options are text
     if available is not None:
-        known = {str(name): name for name in to_list(result.annotator_names)}
+        known = {str(name): name for name in result.annotator_names}
         available = [known.get(name, name) for name in available]
     plan = result.next_votes(own.budget, available=available, safe=own.safe)
     tables = {own.output: plan.tasks, own.safe_tasks: plan.safe_tasks}
     out.write_tables(tables | {own.annotators: plan.annotators})
-    n_exhausted = int(plan.exhausted.sum())
+    n_safe, n_exhausted, n_asked = int(plan.safe.sum()), int(plan.exhausted.sum()), len(plan.ask)
+    ask, people = to_polars(plan.tasks()), to_polars(plan.annotators())
     if own.json:
-        frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
-        rows: dict[str, Any] = {name: to_polars(frame).to_dicts() for name, frame in frames.items()}
-        out.print_json(rows | {"safe": int(plan.safe.sum()), "exhausted": n_exhausted})
+        rows: dict[str, Any] = {"ask": ask.to_dicts(), "annotators": people.to_dicts()}
+        out.print_json(rows | {"safe": n_safe, "exhausted": n_exhausted})
     elif own.output is None:
-        for title, frame in (
-            ("Ask about", plan.tasks()),
-            ("Annotators to retrain or drop", plan.annotators()),
-        ):
+        for title, frame in (("Ask about", ask), ("Annotators to retrain or drop", people)):
             if len(frame):
                 out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
-    say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
-    if own.budget is not None and 0 < len(plan.ask) < own.budget:
+    say(f"{count(n_asked, 'task')} to ask about, {n_safe:,} safe")
+    if own.budget is not None and 0 < n_asked < own.budget:
         say(
             f"a budget of {own.budget:,} is more than is needed now: collect these votes, run finegold"
             " update, plan again"
@@ -365,7 +309,5 @@ def next_votes(
         )
     if plan.advice:
         drop = sum(advice.action == "drop" for advice in plan.advice)
-        say(
-            f"annotators: {drop:,} to drop, {len(plan.advice) - drop:,} to retrain (--annotators"
-            " OUT lists all)"
-        )
+        rest = f"{len(plan.advice) - drop:,} to retrain (--annotators OUT lists all)"
+        say(f"annotators: {drop:,} to drop, {rest}")

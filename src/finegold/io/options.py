@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from finegold.errors import InputError
-from finegold.options import Constant, Options, option, options_of
+from finegold.options import Options, option, options_of
 
 if TYPE_CHECKING:
     from finegold.io.tables import WatchReading
@@ -170,21 +170,13 @@ class ReadOptions(Options):
     header: bool | int = option(
         True,
         "The line with the names of the columns, if a title is above it; 0 if the columns have no"
-        " names.",
+        " names: then name them by number, e.g. --task 1 --annotator 2 --label 3.",
         group=TEXT,
         kind="number",
         metavar="N",
         low=0,
         high=1000,
         flag="--header-line",
-        constants={
-            "--no-header": Constant(
-                0,
-                "The columns have no names: name them by number, e.g. --task 1 --annotator 2"
-                " --label 3.",
-                TEXT,
-            )
-        },
         doc=(
             "The line with the names of the columns, from 1. False or 0 if there is none: columns"
             ' are then "1", "2", ...'

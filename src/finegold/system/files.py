@@ -34,6 +34,9 @@ ERROR_MESSAGES = {
     errno.EPERM: NO_PERMISSION,
     errno.EROFS: "that disk is read-only; write elsewhere",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    errno.EIO: "the disk failed",
+    errno.EBADF: "it is closed; name a file (-o)",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
 }
 
 

@@ -1,5 +1,5 @@
-"""Limits that the environment sets, the memory that is available, and the nearest name to a
-misspelt one.
+"""Limits that the environment sets, the memory that is available, and words for numbers and
+misspelt names.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ def in_words(n_bytes: float) -> str:
         if n_bytes < 1e9
         else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
     )
+
+
+def count(number: int, noun: str, plural: str = "s") -> str:
+    """Return text such as "1 task", "2 tasks" or "1,000 tasks"."""
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

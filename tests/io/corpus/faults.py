@@ -65,7 +65,7 @@ FAULTS_CASES = (
     case("a quotation mark inside a cell", {"v.csv": long(lambda t, w, v: [f'the "best" {t}', w, v])}, 60),
     case("decimals of Europe", {"v.csv": long(lambda t, w, v: [t, w, f"{v}#5"]).replace(b",", b";").replace(b"#", b",")}, 60),
     case("years among the names of columns", {"v.csv": by_task("name,2020,2021,2022,region", lambda t: [f"n{t}", t * 17, t * 19, t * 23, f"r{t % 3}"])}, None, "The columns are"),
-    case("no header where all agree", {"v.csv": b"".join(f"t{t},w{w},{WORDS[t % 3]}\n".encode() for t in TASKS for w in PEOPLE)}, 60, asks="--no-header"),
+    case("no header where all agree", {"v.csv": b"".join(f"t{t},w{w},{WORDS[t % 3]}\n".encode() for t in TASKS for w in PEOPLE)}, 60, asks="--header-line 0"),
     case("a form of Google", {"v.csv": table([["Timestamp", *QUESTIONS], *SURVEY])}, 32, "Timestamp left aside"),
     case("a form of Microsoft", {"v.csv": table([["ID", "Start time", "Completion time", "Email", "Name", *QUESTIONS], *([n, day, day, "anonymous", "", *answers] for n, (day, *answers) in enumerate(SURVEY))])}, 32),
     case("LimeSurvey", {"v.csv": table([["id. Response ID", "submitdate. Date submitted", "lastpage. Last page", "startlanguage. Start language", "seed. Seed", *(f"Q{k}. {text}" for k, text in enumerate(QUESTIONS))], *([n, day, 3, "en", n * 7919, *answers] for n, (day, *answers) in enumerate(SURVEY))])}, 32),
