@@ -127,7 +127,7 @@ def test_a_binary_table_that_is_cut_short_is_refused(
     ("name", "text", "words"),
     [
         ("deep.json", "[" * 100_000, "cannot be read as JSON"),
-        ("deep.jsonl", '{"task":' + "[" * 10_000 + "]" * 10_000 + "}", "holds no votes"),
+        ("deep.jsonl", '{"task":' + "[" * 10_000 + "]" * 10_000 + "}", "not valid JSON"),
         ("digits.jsonl", '{"task":1,"worker":2,"label":%s}' % ("7" * 5000), "not valid JSON"),
         ("digits.json", '[{"task":1,"worker":2,"label":%s}]' % ("7" * 5000), "cannot be read"),
     ],

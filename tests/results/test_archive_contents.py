@@ -11,7 +11,7 @@ from finegold import Annotations, InputError
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods.lookup import REGISTRY, method_class
-from finegold.system.unpacking import Field, check, check_votes
+from finegold.system.unpacking import check_votes
 from tests.support.archives import as_npy, pack, unpack
 from tests.support.cli_helpers import refusal_of
 
@@ -191,25 +191,11 @@ def test_sets_that_do_not_fit_the_classes_are_refused(crafted, entries):
         finegold.load(crafted(model="sets", **entries))
 
 
-def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):
+def test_a_small_file_cannot_fill_the_memory(folder, tmp_path):
     manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
     path = tmp_path / "bomb.finegold"
-    path.write_bytes(
-        pack(manifest, {**arrays, "posterior.npy": bytes(40 * 2**20)}, zipfile.ZIP_DEFLATED)
-    )
-    assert path.stat().st_size < 100_000
-    with pytest.raises(
-        InputError,
-        match=r"bomb.finegold unpacks to 41,9.* bytes, more than the 33,554,432 .*FINEGOLD_MAX_UNP",
-    ):
-        finegold.load(path)
     path.write_bytes(pack(manifest, arrays, zipfile.ZIP_DEFLATED))
-    assert finegold.load(path).method == "ds"
-    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2e3")
-    with pytest.raises(InputError, match=r"unpacks to 7,.* bytes, more than the 6,"):
-        finegold.load(path)
-    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "many")
-    with pytest.raises(InputError, match="FINEGOLD_MAX_UNPACKED is 'many'; expected a number"):
+    with pytest.raises(InputError, match=DAMAGED):
         finegold.load(path)
 
 
@@ -239,12 +225,3 @@ def test_pointers_must_grow_from_zero_to_the_end():
         bad[number] = np.array(wrong)
         with pytest.raises(ValueError, match="_ptr"):
             check_votes(*bad, sizes)
-
-
-def test_a_table_says_what_arrays_are_like():
-    fields = {"x": Field("TK", "f", 0, 1), "y": Field("K", "iu", 0, "T")}
-    check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1])}, fields, {"T": 2})
-    wrong_x, wrong_y = (np.ones((3, 3)), np.full((2, 3), 2.0)), (np.array([0, 1, 2]), np.ones(3))
-    for name, bad in [*(("x", bad) for bad in wrong_x), *(("y", bad) for bad in wrong_y)]:
-        with pytest.raises(ValueError, match=name):
-            check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1]), name: bad}, fields, {"T": 2})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -135,15 +134,25 @@ def list_names(columns: Iterable[Any], most: int = 20) -> str:
 
 
 class LostColumnsError(InputError):
-    """No column has a name that is known for a role."""
+    """No column, or more than one, has a name that is known for a role."""
 
-    # the problem without lists of columns and of known names
-    brief = ""
-    lost: Sequence[Role] = ()
-    # the columns of the other roles, by the role's name
-    known: Mapping[str, Any] = {}
-    # the columns that could each have the role, where there are several
-    among: Sequence[Any] = ()
+    def __init__(
+        self,
+        problem: str,
+        remedy: Remedy,
+        brief: str,
+        lost: Sequence[Role],
+        known: Mapping[str, Any],
+        among: Sequence[Any] = (),
+    ) -> None:
+        super().__init__(problem, remedies=[remedy])
+        # without lists of columns and of known names
+        self.brief = brief
+        self.lost = lost
+        # the columns of the other roles, by the role's name
+        self.known = known
+        # the columns that could each have the role, where there are several
+        self.among = among
 
 
 @contextmanager
@@ -160,36 +169,28 @@ def find_columns(columns: Sequence[Any], name_of: dict[Role, Any]) -> list[Any]:
     """Return the column of each role: the one that the user names, or the only one with a usual
     name.
     """
-    named = {
-        role: named_column(columns, name, role)
-        for role, name in name_of.items()
-        if name is not None
-    }
-    free = [column for column in columns if column not in named.values()]
-    matches = {role: candidates(free, role) for role in name_of if role not in named}
-    if all(len(fitting) == 1 for fitting in matches.values()):
-        return [named[role] if role in named else matches[role][0] for role in name_of]
-    others = {role.name: column for role, column in named.items()}
-    others |= {role.name: fitting[0] for role, fitting in matches.items() if len(fitting) == 1}
-    lost = [role for role, fitting in matches.items() if not fitting]
+    given = {role: name for role, name in name_of.items() if name is not None}
+    found = {role: [named_column(columns, name, role)] for role, name in given.items()}
+    free = [column for column in columns if [column] not in found.values()]
+    found |= {role: candidates(free, role) for role in name_of if role not in found}
+    known = {role.name: each[0] for role, each in found.items() if len(each) == 1}
+    lost = [role for role in name_of if not found[role]]
     if not lost:
-        raise next(
-            _several(fitting, role, others) for role, fitting in matches.items() if len(fitting) > 1
-        )
+        for role, fitting in found.items():
+            if len(fitting) > 1:
+                raise _several(fitting, role, known)
+        return [found[role][0] for role in name_of]
     if not columns:
         raise InputError(
             "there are no columns; expected a table with a header and at least one vote"
         )
     brief = f"there is no {' and no '.join(role.name for role in lost)} column"
     problem = f"{brief} among {list_names(columns)}"
-    if known := " and ".join(
-        f"{', '.join(role.shown.split())} ({role.name})" for role in lost if role.shown
-    ):
-        problem = f"{problem}; the names that Finegold knows are {known}"
+    shown = [f"{', '.join(role.shown.split())} ({role.name})" for role in lost if role.shown]
+    if shown:
+        problem += f"; the names that Finegold knows are {' and '.join(shown)}"
     text = "to name it" if len(lost) == 1 else "to name them"
-    error = LostColumnsError(problem, remedies=[_naming(dict.fromkeys(lost, NAME), text)])
-    error.lost, error.known, error.brief = lost, others, brief
-    raise error
+    raise LostColumnsError(problem, _naming(dict.fromkeys(lost, NAME), text), brief, lost, known)
 
 
 def find_column(columns: Sequence[Any], role: Role, name: Any) -> Any:
@@ -239,12 +240,10 @@ def the_only(matches: list[Any], role: Role) -> Any:
     return matches[0]
 
 
-def _several(matches: list[Any], role: Role, others: Mapping[str, Any]) -> LostColumnsError:
+def _several(matches: list[Any], role: Role, known: Mapping[str, Any]) -> LostColumnsError:
     problem = f"the columns {list_names(matches)} could each be the {role.name}"
-    error = LostColumnsError(problem, remedies=[_naming({role: NAME}, "to say which")])
-    error.lost, error.among, error.brief = [role], matches, problem
-    error.known = {name: column for name, column in others.items() if name != role.name}
-    return error
+    remedy = _naming({role: NAME}, "to say which")
+    return LostColumnsError(problem, remedy, problem, [role], known, matches)
 
 
 def _naming(columns: dict[Role, str], text: str = "") -> Remedy:
@@ -301,9 +300,7 @@ def count_pairs(label: Column, by: Column) -> NDArray[np.int64]:
 
 
 def kappa_of(counts: NDArray[Any]) -> tuple[int, float]:
-    """Return how many rows of votes per class have two or more votes, and Fleiss' kappa of these
-    rows.
-    """
+    """Return how many rows of votes per class have several votes, and Fleiss' kappa of these."""
     total = counts.sum(axis=1).astype(float)
     counts, total = counts[total > 1], total[total > 1]
     if not len(total):
@@ -359,10 +356,8 @@ MOST_CLASSES, FEW_CLASSES = 30, 5
 MOST_NUMBERS = 11
 # share of the rows whose sums are the same in a table of counts
 SAME_SUM = 0.9
-# fewer rows say nothing about agreement, and some are needed where only agreement speaks for votes
-FEW_ROWS, SOME_ROWS = 5, 10
-# kappa
-CHANCE, CLEAR = 0.05, 0.2
+# rows and their kappa, where only agreement speaks for votes
+SOME_ROWS, CLEAR = 10, 0.2
 
 
 class Shape(NamedTuple):
@@ -390,13 +385,14 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     if len(columns) > MOST_COLUMNS or (truths and not has_people):
         return None
     times = [survey_name(column) for column in columns if survey_name(column) in TIMES]
-    if len(times) > 1 or (times == ["timestamp"] and survey_name(columns[0]) == "timestamp"):
+    if len(times) > 1 or (times and survey_name(columns[0]) == "timestamp"):
         return _shape_of_form(opened, columns)
     # which column names the rows, and does it name people?
+    people = None
     try:
         ids = find_column(columns, WIDE_TASK, task)
-        is_number = ids is None or bare_name(ids) in INDEX
-        people = find_column(columns, RESPONDENT, None) if is_number else None
+        if ids is None or bare_name(ids) in INDEX:
+            people = find_column(columns, RESPONDENT, None)
     except InputError:
         # several could be it
         return None
@@ -406,21 +402,17 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
         return None
     table = opened.read(columns)
     labels, groups = _groups_of_votes(table, columns, ids)
-    rows = encode_ids(table[str(ids)], opened.is_text)
-    is_blank = np.logical_and.reduce(
-        [rows.codes == MISSING, *(column.codes == MISSING for column in labels.values())]
-    )
-    named = rows.codes[~is_blank]
+    rows = encode_ids(table[str(ids)], opened.is_text).codes
+    has_votes = np.logical_or.reduce([column.codes != MISSING for column in labels.values()])
+    named = rows[(rows != MISSING) | has_votes]
     # a row is named once
-    if not groups or (named == MISSING).any() or len(rows.names) != len(named):
+    if not groups or (named == MISSING).any() or len(np.unique(named)) != len(named):
         return None
     votes = max(groups, key=len)
     if not is_transposed and sum(map(names_person, votes)) > 1:
         votes = [name for name in votes if not _doubt_names([name], is_transposed=False)]
-    doubt = "other columns share other labels"
-    if len(groups) == 1:
-        doubt = _doubt_names(votes, is_transposed)
-        doubt = doubt or _doubt_values([labels[name] for name in votes], is_transposed)
+    doubt = _doubt_names(votes, is_transposed) if len(groups) == 1 else ""
+    doubt = doubt or _doubt_values(labels, votes, groups, is_transposed)
     truths = [] if doubt else truths
     doubt = f"{list_names(truths)} may be the truth or the votes" if truths else doubt
     known = {ids, *votes, *candidates(columns, TRUTH)}
@@ -428,27 +420,24 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     return Shape(is_transposed, ids, votes, doubt, aside, truths)
 
 
-def survey_name(column: Any) -> str:
-    """Return the name of a column of a form; LimeSurvey puts codes in front: "seed. Seed"."""
-    return bare_name(str(column).partition(". ")[0])
-
-
 def _shape_of_form(opened: Table, columns: Sequence[Any]) -> Shape | None:
     """Return the shape of a form of Google, Microsoft or LimeSurvey: a row per person."""
     table = opened.read(columns)
     named = [column for column in columns if survey_name(column) in RESPONDENT.words]
-    people = [each for each in named if table[str(each)].n_unique() == len(table)]
+    people = [column for column in named if table[str(column)].n_unique() == len(table)]
     others = [each for each in columns if each not in named and survey_name(each) not in TIMES]
-    few = {each: Column.of(each, table[str(each)]) for each in others}
-    labels = {each: {*column.values} for each, column in few.items() if column.n}
-    groups = [group for group in group_by_labels(labels) if len(group) > 1]
+    labels, groups = _groups_of_votes(table, others, None)
     votes: list[Any] = max(groups, key=len, default=[])
-    if len(votes) * 2 < len(others) or not votes:
+    if not votes or len(votes) * 2 < len(others):
         return None
-    doubt = _doubt_values([few[name] for name in votes], True) if len(groups) == 1 else ""
-    doubt = doubt if len(groups) == 1 else "other columns share other labels"
     ids = people[0] if people else None
-    return Shape(True, ids, votes, doubt, [each for each in columns if each not in {ids, *votes}])
+    aside = [column for column in columns if column not in {ids, *votes}]
+    return Shape(True, ids, votes, _doubt_values(labels, votes, groups, True), aside)
+
+
+def survey_name(column: Any) -> str:
+    """Return the name of a column of a form; LimeSurvey puts codes in front: "seed. Seed"."""
+    return bare_name(str(column).partition(". ")[0])
 
 
 def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:
@@ -456,15 +445,13 @@ def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> lis
     derived labels.
     """
     labels, groups = _groups_of_votes(table, columns, ids)
-    largest: list[Any] = max(groups, key=len, default=[])
-    votes = set(largest)
+    votes = {*max(groups, key=len, default=[])}
 
     def holds_something_else(column: Column) -> bool:
         is_other = bare_name(column.name) in WIDE_TASK.words | ANNOTATOR.words
-        if is_other or (column.n and column.are_texts):
-            return True
         is_sparse = column.n * 2 > column.filled or column.filled * 2 > len(column.codes)
-        return bool(votes) and column.filled >= MANY_ROWS and is_sparse
+        is_sparse &= bool(votes) and column.filled >= MANY_ROWS
+        return is_other or is_sparse or (column.n > 0 and column.are_texts)
 
     return [
         name for name, column in labels.items() if name in votes or not holds_something_else(column)
@@ -492,20 +479,15 @@ def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
     """Group columns that share labels, directly or through others: half of the labels of the
     smaller set.
     """
-    groups: dict[int, tuple[list[Any], set[str]]] = {}
-    # most columns of a large table have no label in common
-    groups_with: dict[str, set[int]] = defaultdict(set)
-    for number, (column, own) in enumerate(labels.items()):
-        names, shared = [], own
-        for group in sorted(set().union(*(groups_with[label] for label in own))):
-            others = groups[group][1]
-            if len(own & others) * 2 >= min(len(own), len(others)) > 0:
-                names += groups.pop(group)[0]
-                shared = shared | others
-        groups[number] = ([*names, column], shared)
-        for label in shared:
-            groups_with[label] = {each for each in groups_with[label] if each in groups} | {number}
-    return [names for names, _ in groups.values()]
+    groups: list[tuple[list[Any], set[str]]] = []
+    for column, own in labels.items():
+        near = [
+            group for group in groups if len(own & group[1]) * 2 >= min(len(own), len(group[1])) > 0
+        ]
+        groups = [group for group in groups if not any(group is each for each in near)]
+        names = [name for group in near for name in group[0]]
+        groups.append(([*names, column], own.union(*(group[1] for group in near))))
+    return [names for names, _ in groups]
 
 
 def parts_of(name: Any) -> list[str]:
@@ -530,9 +512,7 @@ def names_item(name: Any) -> bool:
 
 
 def _doubt_names(columns: Sequence[Any], is_transposed: bool) -> str:
-    """Return why the names may not be those of annotators (or of tasks, if the table is
-    transposed).
-    """
+    """Return why the names may not be those of annotators (or of tasks, if transposed)."""
     if features := [column for column in columns if names_feature(column)]:
         return f"{listed(features, 6)} may be features of the tasks"
     items = [column for column in columns if names_item(column)]
@@ -542,51 +522,39 @@ def _doubt_names(columns: Sequence[Any], is_transposed: bool) -> str:
     return f"{listed(items, 6)} may be tasks and not annotators" if items else ""
 
 
-def _doubt_values(columns: Sequence[Column], is_transposed: bool) -> str:
+def _doubt_values(
+    labels: Mapping[Any, Column], votes: Sequence[Any], groups: Sequence[Any], is_transposed: bool
+) -> str:
     """Return why the values of these columns may not be votes."""
+    if len(groups) > 1:
+        return "other columns share other labels"
+    columns = [labels[name] for name in votes]
     names = sorted({value for column in columns for value in column.values})
     if Column("", np.empty(0, np.int32), names).are_texts:
         return "the values look like texts"
-    code_of = {name: code for code, name in enumerate(names)}
-    # [row, column]
-    codes = np.stack(
-        [
-            renumber(column.codes, np.array([code_of[value] for value in column.values], np.int32))
-            for column in columns
-        ],
-        axis=1,
-    )
-    has_vote = codes != MISSING
     numbers = np.array([shortest_number(name) or "nan" for name in names], float)
     are_numbers = not np.isnan(numbers).any()
     if are_numbers and (len(numbers) > MOST_NUMBERS or (numbers * 2 % 1 != 0).any()):
         return "the numbers look like measurements"
-    if len(names) > MOST_CLASSES or (len(names) > FEW_CLASSES and len(names) * 3 > has_vote.sum()):
+    n_votes = sum(column.filled for column in columns)
+    if len(names) > MOST_CLASSES or (len(names) > FEW_CLASSES and len(names) * 3 > n_votes):
         return f"{len(names):,} different values are not a small set of classes"
-    per_class = np.array([(codes == code).sum(axis=0) for code in range(len(names))])
-    # cells with a class that two or more columns have
-    shared = per_class[(per_class > 0).sum(axis=1) > 1].sum()
-    if shared * 2 < has_vote.sum():
-        return "the columns have too few values in common"
-    whole = codes[has_vote.all(axis=1)]
-    if not is_transposed and are_numbers and len(whole) > 2 and len(np.unique(whole, axis=0)) > 1:
+    if is_transposed:
+        return ""
+    # [row, column]
+    own = [np.searchsorted(names, column.values) for column in columns]
+    codes = np.stack([renumber(c.codes, new) for c, new in zip(columns, own, strict=True)], axis=1)
+    whole = codes[(codes != MISSING).all(axis=1)]
+    if are_numbers and len(whole) > 2 and len(np.unique(whole, axis=0)) > 1:
         _, times = np.unique(numbers[whole].sum(axis=1).round(6), return_counts=True)
         if times.max() >= SAME_SUM * len(whole):
             return "nearly every row has the same sum, so the columns may be counts or shares"
-    people = sum(names_person(column.name) for column in columns)
-    if is_transposed or people == len(columns):
-        return ""
-    fill = has_vote.mean(axis=0)
-    if ((fill >= np.median(fill) / 2) & (fill <= np.median(fill) * 2)).mean() <= 0.5:
-        return "some columns are full and others nearly empty"
-    rows, kappa = kappa_of(
-        np.stack([(codes == code).sum(axis=1) for code in range(len(names))], axis=1)
-    )
-    if rows >= FEW_ROWS and kappa < (CHANCE if rows >= SOME_ROWS else -0.1):
-        return "the columns agree no more than by chance"
     # Columns with the names of people need no agreement; others have to agree clearly.
-    is_weak = rows < SOME_ROWS or kappa < CLEAR or YES_NO.issuperset(map(str.casefold, names))
-    if people * 2 < len(columns) and is_weak:
+    if sum(names_person(column.name) for column in columns) * 2 >= len(columns):
+        return ""
+    per_class = [(codes == code).sum(axis=1) for code in range(len(names))]
+    rows, kappa = kappa_of(np.stack(per_class, axis=1))
+    if rows < SOME_ROWS or kappa < CLEAR or YES_NO.issuperset(map(str.casefold, names)):
         return "the names of the columns do not say that they are annotators"
     return ""
 

@@ -158,18 +158,20 @@ def is_saved_result(path: str | Path) -> bool:
 
 def load(path: str | Path) -> ResultData:
     """Load a saved result. Raise an InputError if the file is not a saved result."""
-    with unpacking.opened(
-        path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}"
-    ) as archive:
-        manifest = unpacking.read_manifest(archive)
-        if manifest.get("format") != FORMAT:
-            raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
-        if manifest["version"] != VERSION:
-            raise InputError(
-                f"{path} was saved in version {manifest['version']} of the format, and this"
-                f" Finegold reads version {VERSION}; use the Finegold that saved it, or fit again"
-            )
-        return _assemble(manifest, unpacking.read_arrays(archive))
+    otherwise = f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}"
+    manifest, arrays = unpacking.read_archive(path, otherwise)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
+    if manifest.get("version") != VERSION:
+        raise InputError(
+            f"{path} was saved in version {manifest.get('version')} of the format, and this"
+            f" Finegold reads version {VERSION}; use the Finegold that saved it, or fit again"
+        )
+    try:
+        return _assemble(manifest, arrays)
+    except Exception as error:
+        # what the arrays and the manifest hold may fit nothing
+        raise InputError(otherwise) from error
 
 
 def _assemble(manifest: dict[str, Any], arrays: Arrays) -> ResultData:

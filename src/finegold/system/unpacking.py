@@ -1,95 +1,63 @@
 """Read archives of a manifest (JSON) and arrays (NPY). Nothing in them is unpickled, and what
 kernels rely on is checked.
 
-Finegold writes its archives without compression, so an archive that unpacks to far more than its
-own size was not written by Finegold.
+Finegold writes its archives without compression, so nothing in them is larger than the file.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import FinegoldError, InputError
-from finegold.system.memory import limit, remedy_of
+from finegold.errors import InputError
 
-# the limit, unless the file itself is larger
-MAX_UNPACKED_BYTES = 32 * 2**20
 # kinds of NumPy dtypes: booleans, numbers, dates
 ALLOWED_KINDS = "biufmM"
-
-
-@contextmanager
-def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
-    """Open the archive. Any other error while it is read becomes an `InputError` with the message
-    `otherwise`.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-            most = max(limit("UNPACKED", MAX_UNPACKED_BYTES), Path(path).stat().st_size)
-            if unpacked > most:
-                excess = (
-                    f"unpacks to {unpacked:,} bytes, more than the {most:,.0f} that are allowed"
-                )
-                raise InputError(f"{path} {excess}; {remedy_of('UNPACKED')}")
-            yield archive
-    except FinegoldError:
-        raise
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a folder, not a file") from None
-    except PermissionError:
-        raise InputError(f"there is no permission to read {path}; change its permissions") from None
-    except MemoryError as error:
-        raise InputError(f"there is not enough memory to read {path}") from error
-    except Exception as error:
-        # a damaged archive can raise any exception of the libraries
-        raise InputError(otherwise) from error
-
-
-def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    member = archive.getinfo("manifest.json")
-    with archive.open(member) as file:
-        # read() would unpack more than the size that was checked
-        manifest = json.loads(file.read(member.file_size))
-    if not isinstance(manifest, dict):
-        raise TypeError("the manifest is not a JSON object")
-    return manifest
-
-
-def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
-    """Return all arrays of an archive by name. Arrays of Python objects raise an error and are not
-    unpickled.
-    """
-    arrays = {}
-    for name in archive.namelist():
-        if name.endswith(".npy"):
-            with archive.open(name) as file:
-                array = np.lib.format.read_array(file, allow_pickle=False)
-            if array.dtype.kind not in ALLOWED_KINDS:
-                raise ValueError(f"{name} holds {array.dtype}")
-            native = array.astype(array.dtype.newbyteorder("="), copy=False)
-            arrays[name.removesuffix(".npy")] = np.asarray(native, order="C")
-    return arrays
-
-
 # the sizes that compiled code supports
 FLOAT_SIZES = (4, 8)
 # the allowed deviation of a sum of 32-bit probabilities from one
 MAX_SUM_ERROR = 1e-3
 
 
+def read_archive(
+    path: str | Path, otherwise: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the manifest and the arrays of an archive. If it is damaged, raise an `InputError`
+    with the message `otherwise`.
+    """
+    arrays = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+                raise ValueError("an archive of Finegold is not compressed")
+            manifest = json.loads(archive.read("manifest.json"))
+            for name in archive.namelist():
+                if name.endswith(".npy"):
+                    with archive.open(name) as file:
+                        array = np.lib.format.read_array(file, allow_pickle=False)
+                    _require(array.dtype.kind in ALLOWED_KINDS, name, f"holds {array.dtype}")
+                    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+                    arrays[name.removesuffix(".npy")] = np.asarray(native, order="C")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder, not a file") from None
+    except PermissionError:
+        raise InputError(f"there is no permission to read {path}; change its permissions") from None
+    except Exception as error:
+        # a damaged archive can raise any exception of the libraries
+        raise InputError(otherwise) from error
+    return manifest, arrays
+
+
 class Field(NamedTuple):
-    # one letter or digit per dimension; ".": any shape
+    # one letter or digit per dimension
     shape: str
     # kinds of NumPy dtypes: "b" booleans, "iu" integers, "f" floats
     kinds: str
@@ -107,21 +75,12 @@ def check(
     """
     for name, field in ((name, field) for name, field in fields.items() if name in arrays):
         array = arrays[name]
-        known = array.dtype.kind in field.kinds and (
-            array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES
-        )
-        _require(known, name, f"holds {array.dtype}")
-        if field.shape != ".":
-            _require(
-                array.ndim == len(field.shape),
-                name,
-                f"has {array.ndim} dimensions, not {len(field.shape)}",
-            )
-            pairs = zip(field.shape, array.shape, strict=True)
-            expected = tuple(
-                int(size) if size.isdigit() else sizes.setdefault(size, n) for size, n in pairs
-            )
-            _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
+        is_known = array.dtype.kind in field.kinds
+        is_known &= array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES
+        _require(is_known and array.ndim == len(field.shape), name, f"is {array.dtype}")
+        pairs = zip(field.shape, array.shape, strict=True)
+        expected = tuple(sizes.setdefault(size, n) for size, n in pairs)
+        _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
         if array.dtype.kind != "b" and array.size and not field.may_be_nan:
             _require(bool(np.isfinite(array).all()), name, "holds NaN or infinity")
             high = sizes[field.high] - 1 if isinstance(field.high, str) else field.high
@@ -131,9 +90,8 @@ def check(
 
 def check_rows(name: str, probabilities: NDArray[Any]) -> None:
     sums = probabilities.sum(axis=-1, dtype=np.float64)
-    _require(
-        bool((np.abs(sums - 1) <= MAX_SUM_ERROR).all()), name, "has rows that do not sum to one"
-    )
+    are_ones = bool((np.abs(sums - 1) <= MAX_SUM_ERROR).all())
+    _require(are_ones, name, "has rows that do not sum to one")
 
 
 def check_votes(
@@ -150,26 +108,15 @@ def check_votes(
         ("task_ptr", task_ptr, sizes["T"], cells),
         ("cell_ptr", cell_ptr, cells, votes),
     ):
-        _require(
-            pointers.dtype == np.int64 and pointers.shape == (n + 1,),
-            name,
-            f"is not {n + 1} integers",
-        )
-        grows = (
-            pointers[0] == 0 and pointers[-1] == end and bool((pointers[1:] > pointers[:-1]).all())
-        )
-        _require(grows, name, f"does not grow from 0 to {end}")
+        grows = pointers.shape == (n + 1,) and pointers[0] == 0 and pointers[-1] == end
+        _require(grows and bool((np.diff(pointers) > 0).all()), name, f"does not grow to {end}")
     check({"cell_class": cell_class}, {"cell_class": Field("C", "u", 0, "K")}, dict(sizes))
     check({"annotator": annotator}, {"annotator": Field("L", "iu", 0, "W")}, dict(sizes))
     check({"gold": gold}, {"gold": Field("T", "i", -1, "K")}, dict(sizes))
     rises = cell_class[1:] > cell_class[:-1]
     # the first class of a task may be smaller
     rises[task_ptr[1:-1] - 1] = True
-    _require(
-        bool(rises.all()),
-        "cell_class",
-        "has a class twice in a task, or classes that are not in order",
-    )
+    _require(bool(rises.all()), "cell_class", "has classes that are not in order")
 
 
 def _require(holds: bool, name: str, otherwise: str) -> None:
