@@ -208,32 +208,21 @@ def warnings_of(act: Callable[[], Any]) -> str:
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize(
-    ("shift", "words"),
-    [
-        (lambda task, code: (task - 1, code), "the ids of their tasks are one too low"),
-        (lambda task, code: (task + 1, code), "the ids of their tasks are one too high"),
-        (lambda task, code: (task, code + 1), "the codes of their classes are one too high"),
-        (lambda task, code: (task, code - 1), "the codes of their classes are one too low"),
-        (
-            lambda task, code: (task, {0: 1, 1: 0, 2: 4}.get(code, code - 1)),
-            "the codes of their classes are permuted",
-        ),
-    ],
+    "shift",
+    [lambda task, code: (task - 1, code), lambda task, code: (task, code + 1)],
 )
-def test_truths_that_are_shifted_are_reported_with_what_would_fit(
-    n_classes: int, shift: Any, words: str
-) -> None:
+def test_truths_that_fit_no_better_than_by_chance_are_reported(n_classes: int, shift: Any) -> None:
     votes, truths = crowd(n_classes)
     gold = dict(shift(task, code) for task, code in truths.items())
-    fits = rf"the truths equal the most frequent vote on \d+% of \d+ tasks, but on (9\d|100)% if {words}; check them"
-    assert re.search(fits, warnings_of(lambda: read(votes, gold=gold)))
-    assert re.search(fits, warnings_of(lambda: match_truth(read(votes), gold)))
+    words = r"the truths equal the most frequent vote on \d+% of \d+ tasks, no more than by chance"
+    assert re.search(words, warnings_of(lambda: read(votes, gold=gold)))
+    assert re.search(words, warnings_of(lambda: match_truth(read(votes), gold)))
 
 
 def test_truths_that_fit_or_are_few_or_hard_are_not_taken_for_shifted() -> None:
     votes, truths = crowd(4)
     rng = np.random.default_rng(0)
-    few = {task: code + 1 for task, code in truths.items() if task < 15}
+    few = {task: code for task, code in truths.items() if task < 15}
     hard = {
         task: code if rng.random() < 0.5 else int(rng.integers(0, 4))
         for task, code in truths.items()
@@ -264,4 +253,4 @@ def test_tables_without_a_column_of_tasks_are_numbered_from_0_as_matrices_are(
         )
         said = warnings_of(partial(match_truth, numbered, late))
         assert "1 truth belongs to a task without votes and cannot be used: 80" in said
-        assert "the ids of their tasks are one too high" in said
+        assert "no more than by chance; check the ids of their tasks" in said

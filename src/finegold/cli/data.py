@@ -100,7 +100,7 @@ def export(votes: o.Votes, own: Export) -> None:
     Tasks without votes are left out.
     """
     from finegold.api.fit import given_result
-    from finegold.io.truth import read_groups
+    from finegold.io.truth import read_truth
     from finegold.io.writers import check_training, write_training
 
     check_training(own.output, own.purpose, own.validation)
@@ -108,8 +108,11 @@ def export(votes: o.Votes, own: Export) -> None:
     if (own.items is None and model is not None) or (own.items is not None and own.group is None):
         raise InputError("the groups of tasks are not known; use --group COLUMN --items FILE")
     if own.group is not None:
-        task = votes.reading.task if model is None else model.annotations.columns[0]
-        groups = read_groups(own.items or votes.files, own.group, task)
+        by_task = votes.reading.task if model is None else model.annotations.columns[0]
+        task = by_task if isinstance(by_task, str) else None
+        source = own.items or votes.files
+        tasks, names = read_truth(source, task=task, label=own.group, prefix="", what="group")
+        groups = dict(zip(tasks, names, strict=True))
     result = votes.result()
     write = partial(write_training, purpose=own.purpose, validation=own.validation, groups=groups)
     out.write_all({own.output: partial(write, result)})

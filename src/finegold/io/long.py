@@ -21,13 +21,12 @@ from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.io import columns as roles
 from finegold.io.exports import ALL
 from finegold.io.options import ReadOptions
-from finegold.io.python_tables import index_as_column
 from finegold.io.questions import Questions, several_questions
 from finegold.io.tables import IDS, Table
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
-    find_shifted_truths,
+    find_foreign_truths,
     find_unused_gold,
     find_unvoted_gold,
     gold_codes,
@@ -281,8 +280,6 @@ def read_cells(opened: Table, options: ReadOptions, is_transposed: bool = False)
         gold = None if is_transposed else gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
         by_row = roles.find_column(free, role, name)
-        if by_row is None:
-            opened, by_row = index_as_column(opened)
         cells = (
             _task_columns(opened.columns, options.task, by_row)
             if is_transposed
@@ -505,7 +502,7 @@ def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
     if truth:
-        findings += find_shifted_truths(annotations, annotations.gold, annotations.class_names)
+        findings += find_foreign_truths(annotations, annotations.gold)
         findings += find_unvoted_gold(
             written.truths, written.labels.names if options.classes is None else classes
         )

@@ -209,12 +209,7 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         if options.format is not None:
             problem = f"the format {options.format} is one of files; give a path"
             raise InputError(problem, remedies=[leave_out("format")])
-        named = [
-            name
-            for name in (options.task, options.annotator, options.label)
-            if isinstance(name, str)
-        ]
-        opened = votes if isinstance(votes, Table) else open_table(votes, named)
+        opened = votes if isinstance(votes, Table) else open_table(votes)
         return _read_table(opened, options)
     sources = sources_of(votes)
     is_plain = options.names_columns or any(not source.header for source in sources)

@@ -256,9 +256,8 @@ class Table:
         return total
 
 
-def open_table(votes: Any, named: Sequence[Any] = ()) -> Table:
+def open_table(votes: Any) -> Table:
     """Open files, a stream, a data frame or another object that holds a table."""
-    # `named` are columns that the user names: levels of a pandas index may be among them.
     if is_files(votes):
         return open_sources(sources_of(votes))
     import narwhals as nw
@@ -269,7 +268,7 @@ def open_table(votes: Any, named: Sequence[Any] = ()) -> Table:
         except TypeError:
             frame = nw.from_native(as_frame(votes))
         if frame.implementation.is_pandas_like():
-            frame = with_index(frame, named)
+            frame = with_index(frame)
         columns = list(frame.collect_schema().names())
     except nw.exceptions.DuplicateError as error:
         reason = " ".join(str(error).split())

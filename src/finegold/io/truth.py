@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -16,7 +15,6 @@ from finegold.io.columns import (
     TASK,
     TRUTH,
     LostColumnsError,
-    Role,
     candidates,
     columns_of,
     find_columns,
@@ -24,7 +22,7 @@ from finegold.io.columns import (
     the_only,
 )
 from finegold.io.diagnosis import explain_lost_columns
-from finegold.io.tables import Table, open_table
+from finegold.io.tables import open_table
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import (
@@ -53,13 +51,14 @@ from finegold.votes.labels import (
 
 # tasks without votes that a warning names
 NAMED = 3
-ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
-# truths, and the share of the votes' labels that makes them right
-MANY_GOLD, GOOD_GOLD = 20, 0.95
-# in that share, if ids or codes are shifted, which says that they are
-GAIN = 0.2
+# truths that can show that they do not fit the votes
+MANY_GOLD = 20
+# their agreement by chance that says nothing
+MOST_CHANCE = 0.7
 # fewer gold truths may well be of classes without votes
 FEW_GOLD = 5
+# the first columns of labels that Finegold wrote, behind the tasks
+OWN_COLUMNS = ["label", "confidence", "n_votes", "tied"]
 
 
 class GoldColumn(str):
@@ -82,6 +81,7 @@ def read_truth(
     label: str | None = None,
     missing: Sequence[Any] | None = None,
     prefix: str = "truth-",
+    what: str = "truth",
 ) -> Truth:
     """Read known truths.
 
@@ -93,6 +93,7 @@ def read_truth(
             truth, otherwise one that is called as columns of votes are.
         missing: Values that mean "not known", as in `finegold.read`.
         prefix: Of the options that name the columns; empty if there are none, as for gold.
+        what: What the values are called in messages.
 
     Returns:
         The tasks, each once, and the truth of each.
@@ -110,45 +111,32 @@ def read_truth(
         words = fold_words(missing)
         known = [(name, meant) for name, meant in truth.items() if not is_missing(meant, words)]
         return Truth(Names([name for name, _ in known]), Names([meant for _, meant in known]))
-
-    def with_option(role: Role) -> Role:
-        shown = f"truth gold ground_truth {role.shown}" if role is LABEL else role.shown
-        option = f"{prefix}{role.option}" if prefix else ""
-        return replace(
-            role, name="truth" if role is LABEL else role.name, option=option, shown=shown
-        )
-
     try:
         opened = open_table(truth)
         columns = opened.columns
-        by_name = {with_option(TASK): task}
-        # Finegold's own output
-        if task is None and list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]:
-            # tasks come first
-            by_name[with_option(TASK)] = None if candidates(columns, TASK) else columns[0]
-        by_name[with_option(TRUTH if label is None and candidates(columns, TRUTH) else LABEL)] = (
-            label
-        )
-        truths = (
-            [label]
-            if label is not None
-            else candidates(columns, TRUTH) or candidates(columns, LABEL)
-        )
-        if (
-            task is None
-            and len(columns) == 2
-            and len(truths) == 1
-            and not candidates(columns, TASK)
-        ):
-            by_name[with_option(TASK)] = next(
-                (column for column in columns if column != truths[0]), None
-            )
+        own = [label] if label else candidates(columns, TRUTH) or candidates(columns, LABEL)
+        if task is None and not candidates(columns, TASK):
+            if list(columns[1:5]) == OWN_COLUMNS:
+                task = columns[0]
+            elif len(columns) == 2 and len(own) == 1 and own[0] in columns:
+                (task,) = (column for column in columns if column != own[0])
+        role = TRUTH if label is None and candidates(columns, TRUTH) else LABEL
+        shown = f"truth gold ground_truth {LABEL.shown}"
+        roles = {
+            replace(TASK, option=f"{prefix}task" if prefix else ""): task,
+            replace(role, name=what, option=f"{prefix}label" if prefix else "", shown=shown): label,
+        }
         try:
             with columns_of(opened):
-                by_task, by_truth = find_columns(columns, by_name)
+                by_task, by_truth = find_columns(columns, roles)
         except LostColumnsError as error:
             raise explain_lost_columns(error, opened) from None
-        return _read_pairs(opened, by_task, by_truth, missing, "truth")
+        encoder = Encoder(["task"], opened.is_text, opened.backend)
+        for batch in opened.batches({"task": by_task, "truth": by_truth}, lists=[by_truth]):
+            encoder.add(batch)
+        coded = encoder.finish()
+        is_text, where = opened.is_text, opened.where
+        return one_per_task(coded["task"], coded["truth"], missing, is_text, where, what)
     except InputError as error:
         # options of reading concern the votes and not the truths
         error.remedies = tuple(
@@ -157,29 +145,6 @@ def read_truth(
             if all(name.split("_")[0] in ("truth", "labels") for name in each.options)
         )
         raise
-
-
-def read_groups(groups: Any, column: str, task: Any) -> dict[Any, Any]:
-    """Read the group of each task from a column of a table."""
-    opened = open_table(groups)
-    roles = {
-        TASK: task if task in opened.columns else None,
-        replace(LABEL, name="group", option="group"): column,
-    }
-    with columns_of(opened):
-        by_task, by_group = find_columns(opened.columns, roles)
-    tasks, groups = _read_pairs(opened, by_task, by_group, None, "group")
-    return dict(zip(to_list(tasks), to_list(groups), strict=True))
-
-
-def _read_pairs(
-    opened: Table, by_task: Any, by_truth: Any, missing: Sequence[Any] | None, what: str
-) -> Truth:
-    encoder = Encoder(["task"], opened.is_text, opened.backend)
-    for batch in opened.batches({"task": by_task, "truth": by_truth}, lists=[by_truth]):
-        encoder.add(batch)
-    coded = encoder.finish()
-    return one_per_task(coded["task"], coded["truth"], missing, opened.is_text, opened.where, what)
 
 
 def one_per_task(
@@ -205,10 +170,9 @@ def one_per_task(
     if wrong.size:
         row, names = int(wrong[0]), to_list(truths.names)
         task = tasks.codes[row]
-        here, elsewhere = names[truths.codes[row]], names[truth_of[task]]
         problem = (
-            f"task {to_list(tasks.names)[task]!r} has the {what} {here!r} here and {elsewhere!r} in"
-            " another row"
+            f"task {to_list(tasks.names)[task]!r} has the {what} {names[truths.codes[row]]!r} here"
+            f" and {names[truth_of[task]]!r} in another row"
         )
         raise InputError(problem, where(row), [use(text="keep one of them")])
     known = np.flatnonzero(truth_of != MISSING)
@@ -222,18 +186,14 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
     if isinstance(gold, str) and gold in columns:
         return str(gold)
     if isinstance(gold, GoldColumn):
-        raise InputError(
-            f'there is no column "{gold}" for the gold; the columns are'
-            f" {', '.join(map(str, columns))}"
-        )
+        listing = ", ".join(map(str, columns))
+        raise InputError(f'there is no column "{gold}" for the gold; the columns are {listing}')
     if gold is not True:
         return None
     matches = candidates(columns, TRUTH)
     if not matches:
-        remedies = [
-            use(gold=Placeholder("NAME"), text="to name it"),
-            use(text="give a file of truths"),
-        ]
+        remedies = [use(gold=Placeholder("NAME"), text="to name it")]
+        remedies.append(use(text="give a file of truths"))
         raise InputError(f"there is no gold column among {list_names(columns)}", remedies=remedies)
     return the_only(matches, replace(TRUTH, option="gold"))
 
@@ -255,91 +215,52 @@ def find_unused_gold(
     """Report truths whose tasks have no votes. If these are most of them, show how each side writes
     ids.
     """
-    sides = (
-        f": {_sides('gold', gold, task)}; check that ids are written alike"
-        if n_unused * 2 > n_truths
-        else ""
-    )
-    return [
-        Finding(
-            "gold tasks",
-            f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}",
-        )
-    ]
+    text = f"{n_unused:,} gold truths belong to tasks without votes and are not used"
+    if n_unused * 2 > n_truths:
+        text += f": {_sides('gold has', gold, task)}; check that ids are written alike"
+    return [Finding("gold tasks", text)]
 
 
 def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     """Report that most of several truths are classes that nobody voted for."""
-    new = [
-        truth
-        for truth, code in zip(truths, match(truths, labels).tolist(), strict=True)
-        if code == MISSING
-    ]
+    codes = match(truths, labels)
+    new = [truths[place] for place in np.flatnonzero(codes == MISSING).tolist()]
     if len(new) < FEW_GOLD or len(new) * 2 <= len(truths) or not len(labels):
         return []
     text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for: "
-    text += _sides("gold", new[0], to_list(labels[:1])[0])
-    return [
-        Finding("gold classes", text, (use("if they mean the same", alias=Placeholder("FILE")),))
-    ]
+    text += _sides("gold has", new[0], to_list(labels[:1])[0])
+    remedy = use("if they mean the same", alias=Placeholder("FILE"))
+    return [Finding("gold classes", text, (remedy,))]
 
 
-def find_shifted_truths(votes: Annotations, truths: Codes, classes: Any) -> list[Finding]:
-    """Report truths that fit the votes far better if ids of tasks or codes of classes are shifted
-    or permuted.
+def find_foreign_truths(votes: Annotations, truths: Codes) -> list[Finding]:
+    """Report truths that equal the votes no more often than by chance: ids of tasks may be shifted
+    by one, or codes of classes permuted.
     """
     known = truths != MISSING
-    if votes.multi or known.sum() < MANY_GOLD:
+    n = int(known.sum())
+    if votes.multi or n < MANY_GOLD:
         return []
-    cells, of_cell = (
-        np.diff(votes.cell_ptr),
-        np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)),
-    )
-    order = np.lexsort((-cells, of_cell))
+    of_cell = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    order = np.lexsort((-np.diff(votes.cell_ptr), of_cell))
     # the most frequent vote on each task
-    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)
-    agree = float((top == truths)[known].mean())
+    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)[known]
     n_classes = max(int(truths.max()), int(top.max())) + 1
-    confusion = np.bincount(truths[known] * n_classes + top[known], minlength=n_classes**2).reshape(
-        n_classes, -1
-    )
-    if agree >= GOOD_GOLD:
+    shares = [np.bincount(codes, minlength=n_classes) / n for codes in (top, truths[known])]
+    agree, chance = float((top == truths[known]).mean()), float(shares[0] @ shares[1])
+    # where one class is most tasks, right truths may agree no more than that
+    if chance > MOST_CHANCE or agree > chance + 2 * (chance * (1 - chance) / n) ** 0.5:
         return []
-    # what may be wrong, and by how much more the truths would then agree
-    shares: dict[str, float] = {}
-    # of tasks and classes
-    numbers, values = np.zeros(votes.n_tasks, np.int64), np.arange(n_classes)
-    with suppress(TypeError, ValueError):
-        numbers = np.asarray(votes.task_names, dtype=np.int64)
-    with suppress(TypeError, ValueError):
-        values = np.array([int(text_of(name)) for name in classes])
-    for first, second, step, what in (
-        (slice(1, None), slice(-1), 1, "low"),
-        (slice(-1), slice(1, None), -1, "high"),
-    ):
-        both = (numbers[first] - numbers[second] == step) & known[second]
-        if both.sum() >= max(MANY_GOLD, known.sum() / 2):
-            shares[f"the ids of their tasks are one too {what}"] = float(
-                (top[first] == truths[second])[both].mean()
-            )
-        fits = (values[top] == values[truths] + step)[known]
-        shares[f"the codes of their classes are one too {what}"] = float(fits.mean())
-    from scipy.optimize import linear_sum_assignment
-
-    shares["the codes of their classes are permuted"] = (
-        confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
+    text = (
+        f"the truths equal the most frequent vote on {agree:.0%} of {n:,} tasks, no more than by"
+        " chance; check the ids of their tasks and the codes of their classes"
     )
-    # simple causes first
-    what = max(shares, key=lambda each: shares[each] - (GAIN / 2 if "permuted" in each else 0))
-    if shares[what] < agree + max(GAIN, 3 * (0.25 / known.sum()) ** 0.5):
-        return []
-    text = f"the truths equal the most frequent vote on {agree:.0%} of {int(known.sum()):,} tasks"
-    return [Finding("gold codes", f"{text}, but on {shares[what]:.0%} if {what}; check them")]
+    return [Finding("gold codes", text)]
 
 
 def _sides(what: str, own: Any, voted: Any) -> str:
     """Write what each side has: the gold has 't0', the votes have 0."""
-    return f"the {what} {'has' if what == 'gold' else 'have'} {own!r}, the votes have {voted!r}"
+    return f"the {what} {own!r}, the votes have {voted!r}"
 
 
 def match_truth(
@@ -369,74 +290,66 @@ def match_truth(
     """
     if isinstance(truth, Key):
         return truth
-    if (
-        isinstance(truth, np.ndarray)
-        and truth.dtype.kind in "iu"
-        and truth.shape == (len(votes.task_names),)
-    ):
+    is_array = isinstance(truth, np.ndarray) and truth.dtype.kind in "iu"
+    if is_array and truth.shape == (len(votes.task_names),):
         return key_of_codes(truth, votes.class_names)
     tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
     annotations = votes.annotations if isinstance(votes, ResultData) else votes
     rules = Hygiene() if annotations is None else annotations.hygiene
     truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
     if rules.normalise:
-        names, codes = (
-            to_list(votes.task_names),
-            match_ids(tasks, votes.task_names, normalise=True).tolist(),
-        )
-        tasks = [
-            task if code == MISSING else names[code]
-            for task, code in zip(tasks, codes, strict=True)
-        ]
+        names, codes = to_list(votes.task_names), match_ids(tasks, votes.task_names, normalise=True)
+        pairs = zip(tasks, codes.tolist(), strict=True)
+        tasks = [name if code == MISSING else names[code] for name, code in pairs]
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
         _refuse_unvoted(key.n_unmatched, of_file, tasks, votes)
-    known = len(key.class_names) - key.n_new_classes
-    alike = look_alikes(key.class_names[known:], key.class_names[:known])
-    # most truths, or all, are other classes
-    if known and (alike or key.n_unvoted * 2 > key.n_known):
-        sides, remedies = _sides("truths", key.class_names[known], key.class_names[0]), [ALIAS]
-        if alike:
-            sides = ", ".join(
-                f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED]
-            )
-            sides += ", ..." if len(alike) > NAMED else ""
-            remedies = [
-                use("when the votes are read", normalise=True),
-                use(text="write classes alike"),
-            ]
-        if key.n_unvoted == key.n_known:
-            problem = (
-                f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}"
-            )
-            raise InputError(problem, "", remedies)
-        text = (
-            f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted"
-            f" for: {sides}"
-        )
-        warn_user(text, remedies)
+    _report_new_classes(key, of_file)
     # tasks that only models know come after those with votes
     if annotations is not None:
-        warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks], key.class_names))
+        warn_of(find_foreign_truths(annotations, key.codes[: annotations.n_tasks]))
     # the truths of unlabelled tasks are no surprise
     is_new = match(key.unmatched, votes.unlabelled) == MISSING
     unknown = [key.unmatched[row] for row in np.flatnonzero(is_new).tolist()]
     if n := len(unknown):
-        tasks = [*map(str, unknown[:NAMED]), *(["..."] if n > NAMED else [])]
+        shown = [*map(str, unknown[:NAMED]), *(["..."] if n > NAMED else [])]
         text = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
-        text = f"{text} without votes and cannot be used{of_file}: {', '.join(tasks)}"
-        warn_user(text)
+        warn_user(f"{text} without votes and cannot be used{of_file}: {', '.join(shown)}")
     return key
+
+
+def _report_new_classes(key: Key, of_file: str) -> None:
+    """Warn of truths that are no classes of the votes if they look like them, or are most truths;
+    refuse them if they are all.
+    """
+    known = len(key.class_names) - key.n_new_classes
+    alike = look_alikes(key.class_names[known:], key.class_names[:known])
+    if not known or not (alike or key.n_unvoted * 2 > key.n_known):
+        return
+    if alike:
+        sides = ", ".join(f"{text} looks like {name}" for text, name in [*alike.items()][:NAMED])
+        sides += ", ..." if len(alike) > NAMED else ""
+        remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
+    else:
+        sides = _sides("truths have", key.class_names[known], key.class_names[0])
+        alias, when = Placeholder("FILE"), "if they mean the same"
+        remedies = [use(when, alias=alias, text="when the votes are read")]
+    if key.n_unvoted == key.n_known:
+        problem = f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}"
+        raise InputError(problem, "", remedies)
+    text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for"
+    warn_user(f"{text}: {sides}", remedies)
 
 
 def _refuse_unvoted(
     n_truths: int, of_file: str, tasks: list[Any], votes: Annotations | ResultData
 ) -> NoReturn:
-    remedy = "check that the tasks have the same names as in the votes"
-    sides = f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else ""
+    voted = to_list(votes.task_names[:1])[0]
+    sides = f" ({_sides('truths have', tasks[0], voted)})" if tasks else ""
     raise InputError(
-        f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; {remedy}{sides}"
+        f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; check that the"
+        f" tasks have the same names as in the votes{sides}"
     )
 
 
@@ -449,16 +362,16 @@ def with_gold(annotations: Annotations, gold: Any) -> Annotations:
     tasks, truths = map(to_list, read_truth(gold, prefix=""))
     key = make_key(tasks, truths, annotations.task_names, annotations.class_names)
     if key.n_unvoted:
-        problem = (
-            f"{key.n_unvoted:,} gold truths are not among the classes"
-            f" {to_list(annotations.class_names)}"
-        )
+        classes = to_list(annotations.class_names)
         remedy = use(classes=Placeholder("CLASSES"), text="when the annotations are read")
+        problem = f"{key.n_unvoted:,} gold truths are not among the classes {classes}"
         raise InputError(problem, remedies=[remedy])
     warn_of_unused_gold(key.n_unmatched)
-    return replace(
-        annotations, gold=key.codes, counts=replace(annotations.counts, gold_unused=key.n_unmatched)
-    )
+    counts = replace(annotations.counts, gold_unused=key.n_unmatched)
+    return replace(annotations, gold=key.codes, counts=counts)
+
+
+# Votes that are sets of labels
 
 
 class TruthSets(NamedTuple):
@@ -491,7 +404,7 @@ def match_sets(
         _refuse_unvoted(len(cells), of_file, tasks, votes)
     true = sorted(set().union(*sets))
     if true and known.isdisjoint(true):
-        sides = _sides("truths", true[0], options[0] if options else "none")
+        sides = _sides("truths have", true[0], options[0] if options else "none")
         raise InputError(
             f"none of the {len(sets):,} truths{of_file} holds an option of the votes: {sides}"
         )
@@ -502,36 +415,28 @@ def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Find
     """Return the votes with these known sets. Options that nobody chose cannot be known, unless
     they are listed.
     """
-    truths, findings = match_sets(votes, gold), []
+    truths, findings = match_sets(votes, gold), list[Finding]()
     code_of = {name: code for code, name in enumerate(to_list(votes.class_names)[:-1])}
     if new := sorted(set().union(*truths.sets) - code_of.keys()):
-        text = (
-            f"gold truths have {len(new):,} options that nobody chose, such as {new[0]!r}, which"
-            " are not used"
-        )
+        text = f"gold truths have {len(new):,} options that nobody chose, such as {new[0]!r}"
         remedy = use(classes=Placeholder("A,B,C"), text="to list all options")
-        findings.append(Finding("gold options", text, (remedy,)))
-    sets = [
-        tuple(sorted(code_of[name] for name in names if name in code_of)) for names in truths.sets
-    ]
+        findings.append(Finding("gold options", f"{text}, which are not used", (remedy,)))
+    sets = [tuple(sorted(code_of[name] for name in own if name in code_of)) for own in truths.sets]
     distinct = {codes: number for number, codes in enumerate(sorted(set(sets)))}
-    gold_codes = np.full(votes.n_tasks, MISSING, np.int32)
-    gold_codes[truths.task] = [distinct[codes] for codes in sets]
+    gold_of = np.full(votes.n_tasks, MISSING, np.int32)
+    gold_of[truths.task] = [distinct[codes] for codes in sets]
     if truths.n_unused:
         findings += find_unused_gold(truths.n_unused)
     counts = replace(votes.counts, gold_unused=truths.n_unused)
-    return replace(votes, gold=gold_codes, gold_sets=tuple(distinct), counts=counts), findings
+    return replace(votes, gold=gold_of, gold_sets=tuple(distinct), counts=counts), findings
 
 
 def as_texts(truth: Any) -> Any:
     """Write lists and sets of a mapping as text."""
     if not isinstance(truth, Mapping):
         return truth
+    is_set = (list, tuple, set, frozenset)
     return {
-        task: (
-            as_cell(sorted(cell, key=str))
-            if isinstance(cell, list | tuple | set | frozenset)
-            else cell
-        )
+        task: as_cell(sorted(cell, key=str)) if isinstance(cell, is_set) else cell
         for task, cell in truth.items()
     }
