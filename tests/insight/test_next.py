@@ -6,7 +6,7 @@ import pytest
 import finegold
 from finegold import Annotations, InputError
 from finegold.api.fit import fit
-from finegold.insight.next_votes import _advice_on, expected_gains
+from finegold.insight.next_votes import expected_gains
 from finegold.methods.mv import MajorityVote
 from finegold.results.matrices import group_matrices
 from tests.support.cli_helpers import CSV, json_of, read_table, run, succeed, write
@@ -110,14 +110,6 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     assert "votes y in" in advice["s3"][4]
     assert "cases of z" in advice["s3"][4]
     assert "hardly depend on the truth" in advice["spammer"][4]
-
-
-def test_a_confusion_is_named_only_with_ten_cases():
-    result = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), "mv")
-    for cases, words in ((10.0, "votes y in 100% of about 10 cases of x"), (9.9, "is usual")):
-        counts = np.zeros((3, 3))
-        counts[0, 1] = cases
-        assert _advice_on(result, 0, counts, 0.7, useless=False).why.endswith(words)
 
 
 @pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])

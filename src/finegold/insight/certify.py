@@ -22,7 +22,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, expit, logit
 
 from finegold.insight.votes import Flags, Floats, Integers
@@ -83,11 +82,9 @@ def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
     order = np.argsort(confidence, kind="stable")
     c = np.clip(confidence[order], LEAST, MOST)
     uncertainty = np.sqrt(c * (1 - c))
-    middle = np.cumsum(uncertainty) - uncertainty / 2
+    middle = (np.cumsum(uncertainty) - uncertainty / 2) / uncertainty.sum()
     stratum = np.empty(len(order), np.int64)
-    stratum[order] = np.minimum(
-        (n_strata * middle / uncertainty.sum()).astype(np.int64), n_strata - 1
-    )
+    stratum[order] = np.minimum(n_strata * middle, n_strata - 1)
     # without strata that are empty
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64)
 
@@ -117,30 +114,31 @@ def accuracy_interval(
     used = checks > 0
     weight = sizes[used] / sizes[used].sum()
     n, k = checks[used].astype(float), right[used].astype(float)
-    estimate = float(weight @ (k / n))
+    estimate, total = float(weight @ (k / n)), int(n.sum())
     smooth = (k + PRIOR_CHECKS * np.clip(confidence[used], LEAST, MOST)) / (n + PRIOR_CHECKS)
     # a stratum that is checked completely has no error
     open_ = n < sizes[used]
     variance = float((weight**2 * smooth * (1 - smooth) / n)[open_].sum())
-    total = int(n.sum())
     if variance == 0.0:
         return Interval(estimate, estimate, estimate, total)
     mean = float(weight @ smooth)
-    effective = mean * (1 - mean) / variance
+    return _exact(estimate, mean * (1 - mean) / variance, total, alpha)
+
+
+def _exact(estimate: float, effective: float, checked: int, alpha: float) -> Interval:
+    """Return the exact interval of as many checks as these are worth."""
     low, high = map(float, exact_interval(estimate * effective, effective, alpha))
-    return Interval(estimate, min(low, estimate), max(high, estimate), total)
+    return Interval(estimate, min(low, estimate), max(high, estimate), checked)
 
 
 def expected_width(confidence: Floats, n: int, alpha: float = 0.05) -> float:
     """Return the width that an interval from n checks would have if the confidences were right."""
     stratum = stratify(confidence, strata_for(n))
     sizes = np.bincount(stratum)
-    mean = np.bincount(stratum, confidence) / sizes
-    checks = allocate(sizes, n)
-    low, high = accuracy_interval(sizes, checks, np.clip(mean, LEAST, MOST) * checks, mean, alpha)[
-        1:3
-    ]
-    return high - low
+    mean, checks = np.bincount(stratum, confidence) / sizes, allocate(sizes, n)
+    right = np.clip(mean, LEAST, MOST) * checks
+    found = accuracy_interval(sizes, checks, right, mean, alpha)
+    return found.high - found.low
 
 
 def strata_for(n: int) -> int:
@@ -211,18 +209,15 @@ def _worlds(ranked: Floats, ends: Integers, generator: np.random.Generator) -> F
     """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off
     in many ways.
     """
-    slices = [ranked[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    quantiles = (0.1, 0.3, 0.5, 0.7, 0.9)
+    slices = (ranked[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True))
     middles = np.array(
-        [
-            np.quantile(part, (0.1, 0.3, 0.5, 0.7, 0.9)) if len(part) else [0.5] * 5
-            for part in slices
-        ]
+        [np.quantile(each, quantiles) if len(each) else [0.5] * 5 for each in slices]
     )
     shift = generator.normal(0.0, SHIFT_SPREAD, N_WORLDS)[:, None, None]
     slope = np.maximum(generator.normal(1.0, SLOPE_SPREAD, N_WORLDS), 0.0)[:, None, None]
-    return np.asarray(
-        1 - expit(shift + slope * logit(np.clip(middles, 1e-4, 1 - 1e-4))).mean(axis=2)
-    )
+    right = expit(shift + slope * logit(np.clip(middles, 1e-4, 1 - 1e-4)))
+    return np.asarray(1 - right.mean(axis=2))
 
 
 def accepted_share(
@@ -248,30 +243,26 @@ def accepted_share(
 
 
 def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
-    """Return the most probable shift and slope, with A ~ N(0, 1) and B ~ N(1, 1), by Newton's
-    method.
-    """
+    """Return the most probable shift and slope, with A ~ N(0, 1) and B ~ N(1, 1)."""
+    # importing it takes a quarter of a second
+    from scipy.optimize import minimize
+
     x = np.column_stack([np.ones(len(confidence)), logit(np.clip(confidence, 1e-9, 1 - 1e-9))])
-    prior = np.array([0.0, 1.0])
-    precision = np.diag([SHIFT_SPREAD**-2, SLOPE_SPREAD**-2])
-    at = prior.copy()
+    prior, precision = np.array([0.0, 1.0]), np.diag([SHIFT_SPREAD**-2, SLOPE_SPREAD**-2])
 
-    def loss(point: Floats) -> float:
-        z = x @ point
-        off = point - prior
-        return float(np.logaddexp(0.0, z).sum() - right @ z + off @ precision @ off / 2)
+    def loss(at: Floats) -> float:
+        off = at - prior
+        return float(np.logaddexp(0.0, x @ at).sum() - right @ x @ at + off @ precision @ off / 2)
 
-    for _ in range(50):
+    def gradient(at: Floats) -> Floats:
+        return np.asarray(x.T @ (expit(x @ at) - right) + precision @ (at - prior))
+
+    def curvature(at: Floats) -> Floats:
         p = expit(x @ at)
-        gradient = x.T @ (p - right) + precision @ (at - prior)
-        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + precision, gradient)
-        scale = 1.0
-        while loss(at - scale * step) > loss(at) and scale > 1e-6:
-            scale /= 2
-        at = at - scale * step
-        if np.abs(scale * step).max() < 1e-10:
-            break
-    return Recalibration(float(at[0]), float(at[1]))
+        return np.asarray((x * (p * (1 - p))[:, None]).T @ x + precision)
+
+    found = minimize(loss, prior, jac=gradient, hess=curvature, method="trust-exact", tol=1e-10)
+    return Recalibration(*map(float, found.x))
 
 
 def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
@@ -279,28 +270,21 @@ def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
     truths stay.
     """
 
-    def with_confidence(posterior: Floats, label: NDArray[np.integer]) -> Floats:
-        at = label.astype(np.int64)[:, None]
-        before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
+    def apply(posterior: Floats, label: Integers) -> Floats:
+        before = np.take_along_axis(posterior, label[:, None], axis=1).astype(np.float64)
         after = mapping.apply(before)
         shared = (1 - after) / max(posterior.shape[1] - 1, 1)
-        rows: Floats = np.where(
-            before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared
-        )
-        np.put_along_axis(rows, at, after, axis=1)
+        scaled = posterior * (1 - after) / np.maximum(1 - before, 1e-300)
+        rows: Floats = np.where(before < 1, scaled, shared)
+        np.put_along_axis(rows, label[:, None], after, axis=1)
         return rows
 
-    posterior, tasks, combined = (
-        result.posterior.copy(),
-        np.flatnonzero(result.gold == MISSING),
-        result.combined,
-    )
-    posterior[tasks] = with_confidence(posterior[tasks], result.label_codes[tasks])
+    posterior, combined = result.posterior.copy(), result.combined
+    tasks = np.flatnonzero(result.gold == MISSING)
+    posterior[tasks] = apply(posterior[tasks], result.label_codes[tasks].astype(np.int64))
     if combined is not None:
-        combined = replace(
-            combined,
-            posterior=with_confidence(combined.posterior, combined.posterior.argmax(axis=1)),
-        )
+        others = combined.posterior
+        combined = replace(combined, posterior=apply(others, others.argmax(axis=1)))
     return replace(result, posterior=posterior, combined=combined)
 
 
@@ -326,10 +310,8 @@ def accepted_strata(
     for least in large[::-1].tolist():
         top = slice(least, None)
         right = checks[top] - errors[top]
-        if (
-            1 - accuracy_interval(sizes[top], checks[top], right, confidence[top], 2 * alpha).low
-            > risk
-        ):
+        found = accuracy_interval(sizes[top], checks[top], right, confidence[top], 2 * alpha)
+        if 1 - found.low > risk:
             break
         accepted = int(sizes[top].sum())
     return accepted
@@ -337,10 +319,8 @@ def accepted_strata(
 
 def weighted_interval(weight: Floats, right: Flags, alpha: float = 0.05) -> Interval:
     """Return the share of right labels among a part of the tasks, from checks with weights."""
-    estimate = float(weight @ right / weight.sum())
     effective = float(weight.sum() ** 2 / (weight**2).sum())
-    low, high = map(float, exact_interval(estimate * effective, effective, alpha))
-    return Interval(estimate, low, high, len(right))
+    return _exact(float(weight @ right / weight.sum()), effective, len(right), alpha)
 
 
 def calibration_error(confidence: Floats, right: Flags, weight: Floats, bins: int = 5) -> float:
@@ -350,6 +330,5 @@ def calibration_error(confidence: Floats, right: Flags, weight: Floats, bins: in
     order = np.argsort(confidence, kind="stable")
     w = weight[order] / weight.sum()
     group = np.minimum((bins * (np.cumsum(w) - w / 2)).astype(np.int64), bins - 1)
-    return float(
-        np.abs(np.bincount(group, w * (right[order] - confidence[order]), minlength=bins)).sum()
-    )
+    gaps = np.bincount(group, w * (right[order] - confidence[order]), minlength=bins)
+    return float(np.abs(gaps).sum())

@@ -56,15 +56,15 @@ class Comparison:
                 "seconds": result.seconds,
             }
             if self.truth is not None:
-                flips = flipped_tasks(result) & (self.truth >= 0)
-                row["accuracy"] = metrics.accuracy(result.posterior, self.truth)
-                row["log_loss"] = metrics.log_loss(result.posterior, self.truth)
-                row["flips_right"] = int(
-                    np.count_nonzero(flips & (result.label_codes == self.truth))
-                )
-                row["flips_wrong"] = int(
-                    np.count_nonzero(flips & (self.majority.label_codes == self.truth))
-                )
+                changed = flipped_tasks(result) & (self.truth >= 0)
+                right = (self.truth == result.label_codes, self.truth == self.majority.label_codes)
+                n_right, n_wrong = (int(np.count_nonzero(changed & each)) for each in right)
+                row |= {
+                    "accuracy": metrics.accuracy(result.posterior, self.truth),
+                    "log_loss": metrics.log_loss(result.posterior, self.truth),
+                    "flips_right": n_right,
+                    "flips_wrong": n_wrong,
+                }
             rows.append(row)
         return rows
 
@@ -77,12 +77,9 @@ class Comparison:
 
     def labels(self) -> Any:
         """Return a data frame with a row per task and a column per method, with the labels."""
-        names = {
-            result.method: result.class_names.take(result.label_codes) for result in self.results
-        }
-        return make_frame(
-            {"task": self.majority.task_names, **names}, like=self.majority.task_names
-        )
+        names = {each.method: each.class_names.take(each.label_codes) for each in self.results}
+        tasks = self.majority.task_names
+        return make_frame({"task": tasks, **names}, like=tasks)
 
     def _repr_html_(self) -> str:
         from finegold.insight.notebook import rows_html
@@ -93,8 +90,7 @@ class Comparison:
             for row in self.rows()
         ]
         n_tasks = len(self.majority.label_codes)
-        title = f"<b>Comparison</b> of {len(rows):,} methods on {n_tasks:,} tasks"
-        return rows_html(title, rows)
+        return rows_html(f"<b>Comparison</b> of {len(rows):,} methods on {n_tasks:,} tasks", rows)
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
@@ -133,7 +129,5 @@ def _probability(probabilities: Floats, codes: Codes) -> Floats:
     """[n] Return the probability of the class in each row; 0 for a class that the votes do not
     have.
     """
-    last = probabilities.shape[1] - 1
-    return np.where(
-        codes <= last, probabilities[np.arange(len(codes)), np.minimum(codes, last)], 0.0
-    )
+    known = codes < probabilities.shape[1]
+    return np.where(known, probabilities[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)

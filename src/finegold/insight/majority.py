@@ -59,49 +59,46 @@ def flips(result: ResultData) -> Any:
     """
     result = single_labels(result)
     votes = votes_of(result)
-    n, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
-    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    most = np.maximum.reduceat(n, first)
-    own = np.bincount(
-        task, np.where(votes.cell_class == result.label_codes[task], n, 0), minlength=votes.n_tasks
-    )
-    leading = np.flatnonzero(n == most[task])
-    majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
     tasks = np.flatnonzero(flipped_tasks(result))
     tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
     label = result.label_codes[tasks]
-    position, who, _, weight = _weights(result, tasks, label, majority[tasks])
+    # [flipped tasks, K]
+    position, who, voted = _votes_on(result, tasks)
+    shape = (len(tasks), votes.n_classes)
+    n = np.bincount(position * shape[1] + voted, minlength=shape[0] * shape[1]).reshape(shape)
+    majority = n.argmax(axis=1).astype(np.int32) if len(tasks) else label
+    weight = evidence(result, who, voted, label[position], majority[position])
     names = [str(name) for name in to_list(result.annotator_names)]
-    sides_of: list[list[tuple[float, str]]] = [[] for _ in tasks]
-    for row, j, w in zip(position, who, weight, strict=True):
-        sides_of[row].append((w, names[j]))
-    reasons = []
-    for parts, shares in zip(
-        sides_of, _prior_weight(result, label, majority[tasks]).tolist(), strict=True
-    ):
-        pro, contra = (
-            sorted((p for p in parts if p[0] > 0), reverse=True),
-            sorted(p for p in parts if p[0] <= 0),
-        )
-        sides = [
-            f"{side}: {_list_parts(some)}"
-            for side, some in (("for", pro), ("against", contra))
-            if some
-        ]
-        reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))
-    return make_frame(
-        {
-            "task": result.task_names.take(tasks.astype(np.int32)),
-            "majority": result.class_names.take(majority[tasks]),
-            "label": result.class_names.take(label),
-            "confidence": result.confidence[tasks],
-            "votes_majority": most[tasks],
-            "votes_label": own[tasks].astype(np.int64),
-            "n_votes": result.votes_per_task[tasks],
-            "why": np.array(reasons, dtype=np.str_),
-        },
-        like=result.task_names,
-    )
+    parts: list[list[tuple[float, str]]] = [[] for _ in tasks]
+    for row, j, w in zip(position, who, weight.tolist(), strict=True):
+        parts[row].append((w, names[j]))
+    frequent = _prior_weight(result, label, majority).tolist()
+    reasons = [_in_words(each, share) for each, share in zip(parts, frequent, strict=True)]
+    at = np.arange(len(tasks))
+    columns = {
+        "task": result.task_names.take(tasks.astype(np.int32)),
+        "majority": result.class_names.take(majority),
+        "label": result.class_names.take(label),
+        "confidence": result.confidence[tasks],
+        "votes_majority": n[at, majority],
+        "votes_label": n[at, label],
+        "n_votes": result.votes_per_task[tasks],
+        "why": np.array(reasons, dtype=np.str_),
+    }
+    return make_frame(columns, like=result.task_names)
+
+
+def _in_words(parts: list[tuple[float, str]], class_shares: float) -> str:
+    """Write the weights of votes for and against a label, the strongest first."""
+    pro = sorted((part for part in parts if part[0] > 0), reverse=True)
+    contra = sorted(part for part in parts if part[0] <= 0)
+    said = []
+    for side, some in (("for", pro), ("against", contra)):
+        shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in some[:MAX_NAMED])
+        if rest := [weight for weight, _ in some[MAX_NAMED:]]:
+            shown += f" and {len(rest)} more {sum(rest):+.1f}"
+        said += [f"{side}: {shown}"] if some else []
+    return "; ".join([*said, f"class shares {class_shares:+.1f}"])
 
 
 def contested(result: ResultData, below: float = CLOSE) -> Any:
@@ -112,18 +109,16 @@ def contested(result: ResultData, below: float = CLOSE) -> Any:
     runner_up, margin = margins(result)
     tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
     tasks = tasks[np.argsort(margin[tasks], kind="stable")]
-    return make_frame(
-        {
-            "task": result.task_names.take(tasks.astype(np.int32)),
-            "label": result.class_names.take(result.label_codes[tasks]),
-            "runner_up": result.class_names.take(runner_up[tasks]),
-            "confidence": result.confidence[tasks],
-            "margin": margin[tasks],
-            "n_votes": result.votes_per_task[tasks],
-            "tied": result.tied[tasks],
-        },
-        like=result.task_names,
-    )
+    columns = {
+        "task": result.task_names.take(tasks.astype(np.int32)),
+        "label": result.class_names.take(result.label_codes[tasks]),
+        "runner_up": result.class_names.take(runner_up[tasks]),
+        "confidence": result.confidence[tasks],
+        "margin": margin[tasks],
+        "n_votes": result.votes_per_task[tasks],
+        "tied": result.tied[tasks],
+    }
+    return make_frame(columns, like=result.task_names)
 
 
 def why(result: ResultData, task: Any, against: Any = None) -> Any:
@@ -138,19 +133,19 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     code = int(match([task], result.task_names)[0])
     if code == MISSING:
         raise InputError(f"there is no task {task!r} with votes")
-    label, votes = result.label_codes[[code]], votes_of(result)
+    label, (_, who, voted) = result.label_codes[code], _votes_on(result, np.array([code]))
     if against is None:
-        cells = slice(votes.task_ptr[code], votes.task_ptr[code + 1])
-        other = int(votes.cell_class[cells][np.argmax(np.diff(votes.cell_ptr)[cells])])
-        other = other if other != label[0] else int(margins(result)[0][code])
+        other = int(np.bincount(voted).argmax())
+        other = other if other != label else int(margins(result)[0][code])
     elif (other := int(match([against], result.class_names)[0])) == MISSING:
         raise InputError(f"there is no class {against!r}; there are {to_list(result.class_names)}")
-    _, who, voted, weight = _weights(result, np.array([code]), label, np.array([other], np.int32))
+    sides = (np.full_like(voted, label), np.full_like(voted, other))
+    weight = evidence(result, who, voted, *sides)
     order = np.argsort(-weight, kind="stable")
     columns = {
         "annotator": result.annotator_names.take(np.append(np.int32(MISSING), who[order])),
         "vote": result.class_names.take(np.append(np.int32(MISSING), voted[order])),
-        "weight": np.append(_prior_weight(result, label, np.array([other])), weight[order]),
+        "weight": np.append(_prior_weight(result, label, other), weight[order]),
         "accuracy": [None, *result.accuracy[who[order]].tolist()],
     }
     return make_frame(columns, like=result.annotator_names)
@@ -166,31 +161,18 @@ def margins(result: ResultData) -> tuple[Codes, Floats]:
     return runner_up, result.confidence - second
 
 
-def _weights(
-    result: ResultData, tasks: Integers, label: Codes, other: Codes
-) -> tuple[Integers, Codes, Codes, Floats]:
-    """Return the votes on these tasks: which task, annotator, class, and how strongly it supports
-    the task's label.
-    """
+def _votes_on(result: ResultData, tasks: Integers) -> tuple[Integers, Codes, Codes]:
+    """Return the votes on these tasks: the position of the task, annotator, class."""
     votes = votes_of(result)
     start, n = rows_of(votes, tasks)
     row = np.repeat(np.arange(len(tasks)), n)
     vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[row]
-    annotator, voted = votes.annotator[vote], votes.label_of(vote).astype(np.int32)
-    return row, annotator, voted, evidence(result, annotator, voted, label[row], other[row])
+    return row, votes.annotator[vote], votes.label_of(vote).astype(np.int32)
 
 
-def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
+def _prior_weight(result: ResultData, label: Codes, other: Codes | int) -> Floats:
     shares = np.log(np.maximum(result.learned.class_prior, LEAST_PROBABILITY))
     return np.asarray(shares[label] - shares[other])
-
-
-def _list_parts(parts: list[tuple[float, str]]) -> str:
-    shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:MAX_NAMED])
-    rest = parts[MAX_NAMED:]
-    return shown + (
-        f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else ""
-    )
 
 
 class Voted(NamedTuple):
@@ -213,26 +195,26 @@ def what_was_voted(votes: Annotations, tasks: Flags | None = None) -> Voted:
         run = slice(start, start + TASKS_PER_RUN)
         ptr = votes.task_ptr[start : run.stop + 1].astype(np.int64)
         size, first = np.diff(votes.cell_ptr[ptr[0] : ptr[-1] + 1]), ptr[:-1] - ptr[0]
-        n_classes = np.diff(ptr)
-        is_most = size == np.repeat(np.maximum.reduceat(size, first), n_classes)
-        is_tied = np.add.reduceat(is_most, first, dtype=np.int64) > 1
-        is_single, is_one_class = np.add.reduceat(size, first) == 1, n_classes == 1
-        counted = True if tasks is None else tasks[run]
+        most = np.repeat(np.maximum.reduceat(size, first), np.diff(ptr))
+        is_tied = np.add.reduceat(size == most, first, dtype=np.int64) > 1
+        is_single, is_one_class = np.add.reduceat(size, first) == 1, np.diff(ptr) == 1
         kinds = (is_one_class & ~is_single, ~is_one_class & ~is_tied, is_tied, is_single)
-        counts += [int((kind & counted).sum()) for kind in kinds]
+        counts += np.count_nonzero(
+            np.array(kinds) & (True if tasks is None else tasks[run]), axis=1
+        )
     return Voted(*counts.tolist())
 
 
 def voted_in_words(voted: Voted) -> str:
     """Return a sentence: on how many tasks votes agree, and how to know what is right."""
-    parts = [
-        (voted.unanimous, "all votes agree"),
-        (voted.majority, "most votes are for one class"),
-        (voted.tied, "the votes are tied"),
-        (voted.single, "there is one vote"),
-    ]
-    said = [f"on {n:,} {words}" for n, words in parts if n]
-    first, _, rest = "; ".join(said).removeprefix("on ").partition(" ")
+    kinds = (
+        "all votes agree",
+        "most votes are for one class",
+        "the votes are tied",
+        "there is one vote",
+    )
+    said = [f"{n:,} {words}" for n, words in zip(voted, kinds, strict=True) if n]
+    first, _, rest = "; on ".join(said).partition(" ")
     return f"On {first} of {sum(voted):,} tasks {rest}"
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from finegold.errors import InputError
 from finegold.insight.spam import spam
-from finegold.insight.votes import Flags, Floats, Integers, single_labels
+from finegold.insight.votes import Flags, Floats, Integers, add_up, single_labels
 from finegold.kernels.compiling import in_threads, ranges
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
@@ -75,11 +75,8 @@ class Plan:
     advice: list[Advice]
 
     def __repr__(self) -> str:
-        ask, safe, look_after = len(self.ask), int(self.safe.sum()), len(self.advice)
-        return (
-            f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look"
-            " after)"
-        )
+        ask, safe, some = len(self.ask), int(self.safe.sum()), len(self.advice)
+        return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {some:,} annotators to look after)"
 
     def _repr_html_(self) -> str:
         from finegold.insight.notebook import Meter, rows_html
@@ -124,10 +121,8 @@ class Plan:
         Returns:
             DataFrame: With one row per annotator: their votes, their accuracy and the reason.
         """
-        result, who = (
-            self.result,
-            np.array([each.annotator for each in self.advice], dtype=np.int64),
-        )
+        result = self.result
+        who = np.array([each.annotator for each in self.advice], dtype=np.int64)
         columns = {
             "annotator": result.annotator_names.take(who.astype(np.int32)),
             "advice": [each.action for each in self.advice],
@@ -138,15 +133,11 @@ class Plan:
         return own_name(make_frame(columns, like=result.annotator_names), result.annotations, 1)
 
     def _table(self, tasks: Integers) -> Any:
-        result = self.result
-        of_sets = result.label_sets is not None
+        result, labels = self.result, self.result.label_codes[tasks]
+        is_single = result.label_sets is None
         columns = {
             "task": result.task_names[tasks],
-            "label": (
-                result.label[tasks]
-                if of_sets
-                else result.class_names.take(result.label_codes[tasks])
-            ),
+            "label": result.class_names.take(labels) if is_single else result.label[tasks],
             "confidence": result.confidence[tasks],
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],
@@ -172,16 +163,11 @@ def plan(
     # one more annotator answers all options of a task
     if asked is not result:
         shape = result.posterior.shape
-        gain, nobody = (
-            gain.reshape(shape).sum(axis=1),
-            np.asarray(nobody.reshape(shape).any(axis=1)),
-        )
+        gain, nobody = gain.reshape(shape).sum(axis=1), nobody.reshape(shape).max(axis=1)
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
     tasks = np.flatnonzero(~(is_safe | nobody))
-    if budget is not None and budget < len(tasks):
-        tasks = np.sort(tasks[np.argpartition(-gain[tasks], budget - 1)[:budget]])
     # equal gains by their number of votes
-    tasks = tasks[np.lexsort((result.votes_per_task[tasks], -gain[tasks]))]
+    tasks = tasks[np.lexsort((result.votes_per_task[tasks], -gain[tasks]))][:budget]
     return Plan(result, gain, tasks, is_safe, nobody & ~is_safe, _advice(asked))
 
 
@@ -191,21 +177,29 @@ def expected_gains(
     """[T] Return the gain of one more vote on each task, and whether every annotator has voted on
     it.
     """
-    activity = _activity(result, annotators)
+    activity: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
+    if annotators is not None:
+        codes = match(list(annotators), result.annotator_names)
+        if (codes == MISSING).any():
+            raise InputError(f"there is no annotator {list(annotators)[int(np.argmin(codes))]!r}")
+        is_named = np.isin(np.arange(len(activity)), codes)
+        activity = np.where(is_named, activity / activity[is_named].sum(), 0.0)
     group = _groups(result.accuracy, activity)
     n_groups = int(group.max()) + 1
     matrices = group_matrices(result, activity, group, n_groups)
     task, annotator, _ = votes_of(result).votes()
     n_tasks, cell = len(result.posterior), task * np.int64(n_groups) + group[annotator]
-    voted = np.bincount(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
+    voted = add_up(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
     # [T, G] of a vote from each group
-    left: Floats = np.bincount(group, activity, n_groups).astype(np.float64) - voted
+    left = add_up(group, activity, n_groups) - voted
     left[left < MIN_PROBABILITY] = 0.0
     gain = np.empty(n_tasks)
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        gain[rows] = _gains(_less_confident(result.posterior[rows]), matrices, left[rows])
+        # methods are overconfident on tasks with few votes (docs/guides/next.md)
+        roots = np.sqrt(result.posterior[rows], dtype=np.float64)
+        gain[rows] = _gains(roots / roots.sum(axis=1, keepdims=True), matrices, left[rows])
 
     in_threads(work, ranges(n_tasks))
     return gain, left.sum(axis=1) == 0
@@ -224,75 +218,38 @@ def _gains(phi: Floats, matrices: Floats, left: Floats) -> Floats:
     return np.where(mass > 0, np.maximum(gain, 0.0), 0.0)
 
 
-def _less_confident(posterior: Floats) -> Floats:
-    """Return a less confident posterior: methods are overconfident on tasks with few votes
-    (docs/guides/next.md).
-    """
-    roots = np.sqrt(posterior, dtype=np.float64)
-    return np.asarray(roots / roots.sum(axis=1, keepdims=True))
-
-
-def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
-    """[W] Return the probability that each annotator votes next, in proportion to their votes so
-    far.
-    """
-    votes: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
-    if annotators is None:
-        return votes
-    codes = match(list(annotators), result.annotator_names)
-    if (codes == MISSING).any():
-        raise InputError(f"there is no annotator {list(annotators)[int(np.argmin(codes))]!r}")
-    named: Floats = np.zeros_like(votes)
-    named[codes] = votes[codes] / votes[codes].sum()
-    return named
-
-
 def _groups(accuracy: Floats, activity: Floats) -> Integers:
     """[W] Group annotators by accuracy; groups are about equally likely to vote."""
     order = np.argsort(accuracy, kind="stable")
     before = np.cumsum(activity[order]) - activity[order] / 2
-    _, numbered = np.unique(
-        np.minimum((before * N_GROUPS).astype(np.int64), N_GROUPS - 1), return_inverse=True
-    )
     group = np.empty(len(order), np.int64)
-    group[order] = numbered
-    return group
+    group[order] = np.minimum((before * N_GROUPS).astype(np.int64), N_GROUPS - 1)
+    return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
 def _advice(result: ResultData) -> list[Advice]:
     """Return advice on annotators who are clearly less accurate than the median; those whose votes
     do not depend on the truth (`insight.spam`) are to drop.
     """
-    judged = result.votes_per_annotator >= MIN_VOTES
-    usual = float(np.median(result.accuracy[judged])) if judged.any() else 0.0
+    n_votes, accuracy = result.votes_per_annotator, result.accuracy
+    judged = n_votes >= MIN_VOTES
+    usual = float(np.median(accuracy[judged])) if judged.any() else 0.0
     worse = np.flatnonzero(judged & (suggested_accuracies(result)[1] < usual - MIN_GAP))
-    worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
     if not worse.size:
         return []
-    useless = np.isin(spam(result).kind, ("one class", "random"))
-    advice = []
-    for annotator in worse.tolist():
-        counts = votes_by_truth(votes_of(result), result.posterior, np.array([annotator]))[0]
-        advice.append(_advice_on(result, annotator, counts, usual, useless[annotator]))
+    kinds, names, advice = spam(result).kind, to_list(result.class_names), []
+    for j in worse[np.argsort(accuracy[worse], kind="stable")].tolist():
+        share = f"{accuracy[j]:.0%} of {n_votes[j]:,} votes"
+        right = f"judged by the labels, right in {share}, where {usual:.0%} is usual"
+        if kinds[j] in ("one class", "random"):
+            advice.append(Advice(j, "drop", f"{right}; the votes hardly depend on the truth"))
+            continue
+        counts = votes_by_truth(votes_of(result), result.posterior, np.array([j]))[0]
+        seen = counts.sum(axis=1)
+        errors = np.where(seen[:, None] >= MIN_CASES, counts * (1 - np.eye(len(counts))), 0.0)
+        if errors.any():
+            k, vote = divmod(int(errors.argmax()), len(counts))
+            cases = f"in {errors[k, vote] / seen[k]:.0%} of about {seen[k]:.0f} cases of {names[k]}"
+            right += f"; votes {names[vote]} {cases}"
+        advice.append(Advice(j, "retrain", right))
     return advice
-
-
-def _advice_on(
-    result: ResultData, j: int, counts: Floats, usual: float, useless: np.bool_ | bool
-) -> Advice:
-    votes = f"{result.accuracy[j]:.0%} of {result.votes_per_annotator[j]:,} votes"
-    right = f"judged by the labels, right in {votes}, where {usual:.0%} is usual"
-    if useless:
-        return Advice(j, "drop", f"{right}; the votes hardly depend on the truth")
-    is_seen = counts.sum(axis=1, keepdims=True) >= MIN_CASES
-    errors = counts * (1 - np.eye(len(counts))) * is_seen
-    if not errors.any():
-        return Advice(j, "retrain", right)
-    k, vote = np.unravel_index(int(errors.argmax()), errors.shape)
-    names, seen = to_list(result.class_names), counts[k].sum()
-    share = errors[k, vote] / max(seen, 1e-300)
-    return Advice(
-        j,
-        "retrain",
-        f"{right}; votes {names[vote]} in {share:.0%} of about {seen:.0f} cases of {names[k]}",
-    )

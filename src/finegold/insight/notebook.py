@@ -12,9 +12,17 @@ from finegold.votes.notebook import MAX_NAME_LENGTH, cell_html, meter_html, page
 if TYPE_CHECKING:
     from finegold.insight.judges.ranking import Ranking
 
+ROWS_SHOWN = 20
+
 
 class Meter(float):
     """A share that is drawn as a bar."""
+
+
+class Figure(str):
+    """A number as text, to be aligned on the right."""
+
+    __slots__ = ()
 
 
 def rows_html(
@@ -34,79 +42,54 @@ def _cell(value: Any) -> str:
         return cell_html(f"{value:.3f}" if isfinite(value) else "undefined")
     if isinstance(value, int):
         return cell_html(f"{value:,}")
+    if isinstance(value, Figure):
+        return cell_html(escape(value))
     text = str(value)
     return escape(text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…")
-
-
-ROWS_SHOWN = 20
-HEADS = (
-    "judge",
-    "",
-    "accuracy",
-    "undecided",
-    "position bias",
-    "same after swap",
-    "failed",
-    "cost per verdict",
-)
 
 
 def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[str]) -> str:
     """Return a table of judges, the best first."""
     rows = [
-        [
-            escape(row["judge"]),
-            meter_html(row["accuracy"]["value"]) if row["accuracy"] else "",
-            *map(
-                cell_html,
-                (
-                    figure_of(row, "accuracy"),
-                    percent(row["undecided"]),
-                    figure_of(row, "position_bias"),
-                ),
-            ),
-            *(cell_html(percent(row[name])) for name in ("swap_consistency", "failed")),
-            cell_html("–" if row["cost"] is None else f"{row['cost']:.2g}"),
-        ]
+        {
+            "judge": row["judge"],
+            "_": Meter(row["accuracy"]["value"]) if row["accuracy"] else "",
+            "accuracy": _with_interval(row, "accuracy"),
+            "undecided": _percent(row["undecided"]),
+            "position bias": _with_interval(row, "position_bias"),
+            "same after swap": _percent(row["swap_consistency"]),
+            "failed": _percent(row["failed"]),
+            "cost per verdict": Figure("–" if row["cost"] is None else f"{row['cost']:.2g}"),
+        }
         for row in judges[:ROWS_SHOWN]
     ]
-    return page_html(title, table_html(HEADS, rows, len(judges)), *(escape(note) for note in notes))
+    return rows_html(title, rows, notes, len(judges))
 
 
-def figure_of(judge: dict[str, Any], name: str) -> str:
-    """Return a figure of a judge with its interval."""
+def _with_interval(judge: dict[str, Any], name: str) -> Figure:
     if judge[name] is None:
-        return "–"
+        return Figure("–")
     value = judge[name]["value"] if name == "accuracy" else judge[name]
     low, high = judge["intervals"][name]
-    return f"{value:z.2f} [{low:z.2f}, {high:z.2f}]"
+    return Figure(f"{value:z.2f} [{low:z.2f}, {high:z.2f}]")
 
 
 def ranking_html(ranking: Ranking) -> str:
     """Return a table of systems, the best first."""
     rows = [
-        [
-            cell_html(str(row.rank)),
-            escape(row.system),
-            cell_html(
-                f"{row.rank_low}"
-                if row.rank_low == row.rank_high
-                else f"{row.rank_low}-{row.rank_high}"
-            ),
-            cell_html(
-                f"{row.strength.value:+.2f} ({row.strength.low:+.2f} to {row.strength.high:+.2f})"
-            ),
-            meter_html(row.expected_win_rate.value),
-            cell_html(percent(row.expected_win_rate.value)),
-        ]
-        for row in ranking.standings[:ROWS_SHOWN]
+        {
+            "rank": row.rank,
+            "system": row.system,
+            "possible ranks": Figure("-".join(map(str, sorted({row.rank_low, row.rank_high})))),
+            "strength": Figure(f"{at.value:+.2f} ({at.low:+.2f} to {at.high:+.2f})"),
+            "_": Meter(row.expected_win_rate.value),
+            "wins against the average": _percent(row.expected_win_rate.value),
+        }
+        for row, at in ((each, each.strength) for each in ranking.standings[:ROWS_SHOWN])
     ]
-    heads = ("rank", "system", "possible ranks", "strength", "", "wins against the average")
-    table = table_html(heads, rows, len(ranking.standings))
-    return page_html(
-        f"<b>Ranking</b> of {len(ranking.standings):,} systems", table, *map(escape, ranking.notes)
-    )
+    title = f"<b>Ranking</b> of {len(ranking.standings):,} systems"
+    return rows_html(title, rows, ranking.notes, len(ranking.standings))
 
 
-def percent(share: float | None) -> str:
-    return "–" if share is None or share != share else f"{share:.1%}"
+def _percent(share: float | None) -> Figure:
+    return Figure("–" if share is None or share != share else f"{share:.1%}")

@@ -16,7 +16,7 @@ from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.truth import match_truth
 from finegold.results.data import ResultData
-from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.encoding import MISSING, listed, to_list
 
 # with fewer votes per task, methods can hardly learn how good annotators are
 MIN_VOTES_PER_TASK = 3
@@ -111,14 +111,12 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
     votes = votes_of(result)
     truth = None if truth is None else match_truth(result, truth)
     agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")
-    correlated = correlated_annotators(result)
+    found = [correlated_annotators(result)]
     # truths may show more correlation than votes
     if truth is not None:
-        by_truth = correlated_annotators(result, truth)
-        correlated = min(
-            (correlated, by_truth), key=lambda each: each.effective / each.n_annotators
-        )
-    calibrated = None if truth is None else calibration(result, truth)
+        found.append(correlated_annotators(result, truth))
+    correlated = min(found, key=lambda each: each.effective / each.n_annotators)
+    c = None if truth is None else calibration(result, truth)
     warnings, votes_per_task = [], votes.n_votes / votes.n_tasks
     if votes_per_task < MIN_VOTES_PER_TASK and result.method != "mv":
         warnings.append(
@@ -133,15 +131,9 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         )
     warnings += [*tie_warnings(result), *correlated.warnings]
     if suspects.size:
-        names = ", ".join(
-            str(name) for name in to_list(result.annotator_names[suspects[:MAX_NAMED]])
-        )
-        more = f" and {len(suspects) - MAX_NAMED:,} more" if len(suspects) > MAX_NAMED else ""
+        names = listed(to_list(result.annotator_names[suspects]), MAX_NAMED)
         who = "annotator" if len(suspects) == 1 else "annotators"
-        warnings.append(
-            f"the votes of {who} {names}{more} do not depend on the truth, or contradict it"
-        )
-    c = calibrated
+        warnings.append(f"the votes of {who} {names} do not depend on the truth, or contradict it")
     if c is not None and c.temperature >= OVERCONFIDENT_TEMPERATURE and c.ece_after < c.ece:
         warnings.append(
             f"labels are less often right ({c.accuracy:.1%}) than they are sure"
@@ -157,7 +149,7 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         n_spammers=len(suspects),
         agreement=agreed,
         correlated=correlated,
-        calibration=calibrated,
+        calibration=c,
         expected=expected,
         warnings=warnings,
     )
