@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import finegold
+from paper import variants
 
 # The settings of the paper's tables; what is absent is as in the method's defaults, which are
 # those that we recommend for work.
@@ -17,15 +18,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "catd": {
         "tolerance": 0.0,
         "max_iterations": 100,
-        "ties": "random",
-        "quantiles": "printed",
         "seed": 1,
     },
     "ds": {"tolerance": 0.0, "max_iterations": 20, "quality": 0.7},
     "glad": {
         "tolerance": 1e-4,
         "max_iterations": 500,
-        "priors": False,
         "gradient_tolerance": 0.01,
         "steps": 25,
     },
@@ -110,7 +108,7 @@ CASES = {"figure3": "val5", "figure4": "ms"}
 
 def make_method(name: str, **settings: Any) -> finegold.Method:
     """Return a method with the settings of the paper, but for those that are given."""
-    made: finegold.Method = getattr(finegold, "MajorityVote" if name == "mv" else METHODS[name])(
-        **{**SETTINGS[name], **settings}
-    )
+    title = "MajorityVote" if name == "mv" else METHODS[name]
+    home = variants if name in ("catd", "glad") else finegold
+    made: finegold.Method = getattr(home, title)(**{**SETTINGS[name], **settings})
     return made

@@ -1,46 +1,27 @@
-"""CATD: ties, what the lots depend on, and the quantiles of chi-square."""
+"""CATD: its quantiles of chi-square, and the random ties of the program that the paper compares."""
 
 import numpy as np
 import pytest
 
 from finegold import Annotations
 from finegold.api.fit import fit
-from finegold.checks import sample_votes
-from finegold.engines.local import LocalEngine
-from finegold.methods.catd import CATD, _draw
+from finegold.methods.catd import CATD
+from paper import variants
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_it_goes_on_while_labels_are_drawn_by_lot(seed):
     """Two annotators contradict each other twice. Where the lots favour each once they are drawn again."""
     votes = Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1])
-    result = fit(CATD(ties="random", seed=seed), votes, threads=1)
+    result = fit(variants.CATD(seed=seed), votes, threads=1)
     assert result.converged
     assert (result.confidence > 0.99).all()
-    assert (fit(CATD(seed=seed, ties="split"), votes, threads=1).confidence == 0.5).all()
-
-
-def test_the_seed_decides_ties_and_nothing_else_does():
-    votes = Annotations.from_arrays(
-        np.repeat(np.arange(400), 2), np.arange(800), np.tile([0, 1], 400)
-    )
-    results = [
-        fit(CATD(ties="random", seed=seed), votes, threads=1).learned.class_prior
-        for seed in (0, 0, 1, 2)
-    ]
-    assert np.array_equal(results[0], results[1])
-    assert not np.array_equal(results[0], results[2])
-    assert 0.4 < results[0][0] < 0.6
-    task, annotator, label = sample_votes(n_tasks=400, n_annotators=5)
-    annotations = Annotations.from_arrays(task, annotator, label)
-    many = fit(CATD(ties="random"), annotations, engine=LocalEngine(2, fewest_votes=100))
-    one = fit(CATD(ties="random"), annotations, engine=LocalEngine(1, fewest_votes=10**9))
-    assert np.allclose(many.posterior, one.posterior)
+    assert (fit(CATD(), votes, threads=1).confidence == 0.5).all()
 
 
 def test_lots_are_fair_and_differ_between_tasks_and_iterations():
     tasks, three = np.arange(300, dtype=np.uint64), np.full(300, 3)
-    lots = np.array([_draw(7, iteration, tasks, three) for iteration in range(20)])
+    lots = np.array([variants.draw(7, iteration, tasks, three) for iteration in range(20)])
     assert np.allclose(np.bincount(lots.ravel().astype(int)) / lots.size, 1 / 3, atol=0.02)
     assert len(np.unique(lots, axis=0)) == 20
     assert len(np.unique(lots, axis=1).T) == 300
@@ -48,11 +29,8 @@ def test_lots_are_fair_and_differ_between_tasks_and_iterations():
 
 def test_chi_square_by_table_by_approximation_and_exactly():
     votes = np.array([1.0, 2, 30, 31, 1000])
-    exact = CATD(quantiles="exact").chi_square(votes)
+    exact = CATD().chi_square(votes)
     assert np.allclose(exact, [0.00098207, 0.05063562, 16.7907723, 17.5387385, 914.2571537])
-    assert np.allclose(
-        CATD(quantiles="printed").chi_square(votes), [0.001, 0.02, 16.79, 17.116, 913.30], rtol=2e-2
-    )
-    assert CATD(quantiles="exact", alpha=0.5).chi_square(votes)[0] == pytest.approx(
-        0.101531, rel=1e-5
-    )
+    printed = variants.CATD().chi_square(votes)
+    assert np.allclose(printed, [0.001, 0.02, 16.79, 17.116, 913.30], rtol=2e-2)
+    assert CATD(alpha=0.5).chi_square(votes)[0] == pytest.approx(0.101531, rel=1e-5)

@@ -45,9 +45,6 @@ def test_a_task_with_very_many_votes_does_not_underflow():
     assert np.isfinite(result.posterior).all()
 
 
-def test_defaults_follow_the_inference_and_can_be_set():
-    assert (IBCC().inference, IBCC().max_iterations, IBCC().tolerance) == ("vb", 500, 1e-3)
-    assert (IBCC(inference="ep").max_iterations, IBCC(inference="ep").tolerance) == (40, 0.0)
-    assert IBCC(inference="vb", max_iterations=3).max_iterations == 3
+def test_the_prior_follows_the_inference():
     assert IBCC(right=5, wrong=2).prior(2).tolist() == [[5, 2], [2, 5]]
     assert np.allclose(IBCC(inference="ep").prior(4).diagonal(), 7)

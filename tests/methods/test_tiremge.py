@@ -13,9 +13,7 @@ from finegold.methods.tiremge import TiReMGE
 
 
 def first_weights(method, n_classes):
-    return method.begin(
-        tiremge.Statistics(0.0, np.zeros(n_classes), np.zeros(1), 0.0, None)
-    ).weights
+    return method.begin(tiremge.Statistics(0.0, np.zeros(n_classes), np.zeros(1), 0.0, [])).weights
 
 
 def block_of(votes):
@@ -27,8 +25,8 @@ def block_of(votes):
 def some_weights(n_classes, seed=0):
     """Biases as well: at the start they are zero."""
     rng = np.random.default_rng(seed)
-    weights = first_weights(TiReMGE(units=12, view_units=5, seed=seed), n_classes)
-    return tiremge.Weights(*(w + rng.normal(0, 0.1, w.shape) for w in weights))
+    weights = first_weights(TiReMGE(seed=seed), n_classes)
+    return [w + rng.normal(0, 0.1, w.shape) for w in weights]
 
 
 @pytest.fixture
@@ -57,22 +55,23 @@ def test_what_the_network_reads_are_products_with_normalised_adjacencies(case):
     assert np.allclose(ones, hat(1) @ np.ones((47, 1)))
 
 
-@pytest.mark.parametrize("name", tiremge.Weights._fields)
-def test_the_gradient_is_that_of_the_loss(name, case, monkeypatch):
+@pytest.mark.parametrize("layer", range(8))
+def test_the_gradient_is_that_of_the_loss(layer, case, monkeypatch):
     _, votes, reliability = case
-    weights = some_weights(3)
-    inputs = tiremge.network_inputs(votes, reliability)
+    monkeypatch.setattr(tiremge, "UNITS", 12)
+    monkeypatch.setattr(tiremge, "VIEW_UNITS", 5)
     monkeypatch.setattr(tiremge, "ROWS", 10)
-    gradient = getattr(tiremge.learn(votes, weights, inputs, reliability)[2], name)
-    array = getattr(weights, name)
+    weights, inputs = some_weights(3), tiremge.network_inputs(votes, reliability)
+    gradient, array = (
+        tiremge.learn(votes, weights, inputs, reliability)[2][layer],
+        weights[layer].copy(),
+    )
     for entry in np.random.default_rng(4).choice(array.size, min(array.size, 12), replace=False):
         losses = []
         for step in (1e-6, -1e-6):
-            moved = array.copy()
-            moved.flat[entry] += step
-            losses.append(
-                tiremge.learn(votes, weights._replace(**{name: moved}), inputs, reliability)[0]
-            )
+            weights[layer] = array.copy()
+            weights[layer].flat[entry] += step
+            losses.append(tiremge.learn(votes, weights, inputs, reliability)[0])
         assert gradient.flat[entry] == pytest.approx(
             (losses[0] - losses[1]) / 2e-6, rel=1e-5, abs=1e-9
         )

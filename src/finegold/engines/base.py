@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Votes
-from finegold.kernels.cells import FEW_VOTES, vote_rows
+from finegold.kernels.cells import FEW_VOTES, cells_of, vote_rows
 from finegold.kernels.compiling import fixed_length
 from finegold.votes.annotations import Annotations, kernel_votes
 
@@ -80,6 +80,13 @@ class Block:
         class l.
         """
         return vote_rows(self.n_classes, self.votes)
+
+    @cached_property
+    def places(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The task of every cell, and the cell of every vote, both numbered from 0."""
+        sizes, _ = cells_of(self.votes)
+        tasks, cells = (np.arange(n, dtype=np.uint32) for n in (self.n_tasks, len(sizes)))
+        return np.repeat(tasks, np.diff(self.votes.task_ptr).astype(int)), np.repeat(cells, sizes)
 
     def alone(self) -> Block:
         """Return this block with arrays of its own, which hold no votes of other blocks."""

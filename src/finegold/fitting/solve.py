@@ -15,13 +15,16 @@ from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.kernels.compiling import WATCH
 from finegold.methods.base import Method
-from finegold.methods.lookup import method_class, method_names
+from finegold.methods.lookup import DEFAULT_METHOD, method_class, method_names
 from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
 OnStep = Callable[[Step], None]
+
+# below, accuracies differ from confidences clearly more than on whole data sets
+FEW_TASKS = 100
 
 
 def fit(
@@ -68,7 +71,8 @@ def fit(
         result = summarise(
             method.name, method.settings, annotations, posterior, best.steps, learned
         )
-        notes = [*method.cautions(annotations.n_tasks), *engine.notes()]
+        caution = small_data_caution(annotations.n_tasks) if method.name == DEFAULT_METHOD else ""
+        notes = [*([caution] if caution else []), *engine.notes()]
         return replace(
             result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes
         )
@@ -151,6 +155,17 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
             " ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the"
             " environment"
         )
+
+
+def small_data_caution(n_tasks: int) -> str:
+    """Return a warning if there are few tasks; empty if there are enough."""
+    if n_tasks >= FEW_TASKS:
+        return ""
+    tasks = "1 task" if n_tasks == 1 else f"{n_tasks} tasks"
+    return (
+        f"Only {tasks}: confidences are rough. To know how accurate the labels are, check some"
+        " (finegold sample)."
+    )
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from finegold.fitting.solve import small_data_caution
 from finegold.insight.votes import Floats, truth_codes, votes_of
-from finegold.methods.anchored import small_data_caution
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.data import ResultData, summarise

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, partial, update_wrapper
 from itertools import pairwise
-from threading import RLock, Timer
+from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -36,15 +36,16 @@ FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
 IN_ORDER = {"contract", "nsz"}
 
 MAX_UNROLLED = 8
+MIN_ROWS_PER_THREAD = 2**18
+COMPILING = "compiling for votes like these, once on this machine ..."
+
+_lock, _displays = RLock(), list[Callable[[str], None]]()
 
 
 class Kernel(Generic[Given, Returned]):
     """A function that is compiled when it is first called, because importing Numba takes a third of
-    a second.
+    a second. Machine code runs without the interpreter lock, and is kept on disk.
     """
-
-    # Kernels that it calls are replaced by compiled ones in the module that names them: Numba knows
-    # no other functions.
 
     def __init__(self, function: Callable[Given, Returned], **how: Any) -> None:
         self.py_func, self.how = function, how
@@ -53,104 +54,60 @@ class Kernel(Generic[Given, Returned]):
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Returned:
         kernel = self.compiled or self.compile()
-        try:
-            returned: Returned = kernel(*given, **named)
-        except RecursionError:
-            # Numba compiles for these arguments, deep in the caller's stack: start with an empty one
-            with ThreadPoolExecutor(1) as pool:
-                returned = pool.submit(kernel, *given, **named).result()
+        returned: Returned = kernel(*given, **named)
         return returned
 
     def compile(self) -> Any:
-        with _compiling:
+        import numba
+
+        with _lock:
+            # Numba knows compiled functions only: replace the kernels that this one calls
             names: dict[str, Any] = getattr(self.py_func, "__globals__", {})
             for name in self.py_func.__code__.co_names:
                 if isinstance(names.get(name), Kernel):
                     names[name] = names[name].compile()
-            self.compiled = self.compiled or _compiled(self.py_func, **self.how)
+            if self.compiled is None:
+                listen()
+                made: Any = numba.njit(error_model="numpy", **self.how)(self.py_func)
+                # the folder of the package and the home folder may both be read-only
+                with suppress(RuntimeError):
+                    made.enable_caching()
+                    _guard(made._cache)
+                self.compiled = made
             return self.compiled
-
-
-_compiling = RLock()
-
-
-def _compiled(
-    function: Callable[..., Any],
-    *,
-    fastmath: set[str] | None = None,
-    inlined: bool = False,
-) -> Any:
-    """Return the function as Numba compiles it. Machine code is kept on disk."""
-    import numba
-
-    _listen()
-    if inlined:
-        return numba.njit(inline="always")(function)
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(
-        function
-    )
-    # neither the package folder nor the home folder is writable
-    with suppress(RuntimeError):
-        dispatcher.enable_caching()
-        _guard(dispatcher._cache)
-    return dispatcher
-
-
-@cache
-def _listen() -> None:
-    """Tell WATCH of every kernel that is compiled; those loaded from disk are not."""
-    from numba.core import event
-
-    class Compilations(event.Listener):
-        def on_start(self, event: Any) -> None:
-            WATCH.start()
-
-        def on_end(self, event: Any) -> None:
-            WATCH.end()
-
-    event.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]
 
 
 def _guard(kept: Any) -> None:
     """Compile again if Numba's file is damaged, which ends the program otherwise (its issue 10434)."""
-    load, save = kept.load_overload, kept.save_overload
 
-    def load_or_compile(signature: Any, target: Any) -> Any:
-        try:
-            return load(signature, target)
-        except Exception as error:
-            # a damaged pickle may raise anything
-            _warn(f"the compiled code in {kept.cache_path} is damaged", error, "compiled again")
-            with suppress(OSError):
-                kept.flush()
-            return None
+    def guarded(work: Callable[..., Any], consequence: str) -> Callable[..., Any]:
+        def work_or_warn(*given: Any) -> Any:
+            try:
+                return work(*given)
+            except Exception as error:
+                # a damaged pickle may raise anything, a full disk an OSError
+                _warn_once(f"the compiled code in {kept.cache_path} {consequence}", str(error))
+                with suppress(OSError):
+                    kept.flush()
+                return None
 
-    def save_or_not(signature: Any, code: Any) -> None:
-        try:
-            save(signature, code)
-        except Exception as error:
-            _warn(f"compiled code cannot be stored in {kept.cache_path}", error, "not kept")
-            kept.disable()
+        return work_or_warn
 
-    kept.load_overload, kept.save_overload = load_or_compile, save_or_not
+    kept.load_overload = guarded(kept.load_overload, "is damaged and compiled again")
+    kept.save_overload = guarded(kept.save_overload, "cannot be stored")
 
 
-def _warn(problem: str, error: Exception, consequence: str) -> None:
-    """Warn once per folder and problem, not once per function."""
-    if problem not in _warned:
-        _warned.add(problem)
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        warn_user(f"{problem} ({reason}); it is {consequence}")
+@cache
+def _warn_once(problem: str, reason: str) -> None:
+    warn_user(f"{problem} ({reason})")
 
 
-_warned: set[str] = set()
-
-# Decorators. Kernels run without the interpreter lock, are kept on disk, and divide as NumPy does.
-kernel = partial(Kernel, fastmath=FAST_SUMS)
+# Decorators
+kernel = partial(Kernel, nogil=True, fastmath=FAST_SUMS)
 # sums keep the order in which they are written
-kernel_as_written = partial(Kernel, fastmath=IN_ORDER)
+kernel_as_written = partial(Kernel, nogil=True, fastmath=IN_ORDER)
 # copied into its callers, which takes less time than compiling and linking it
-inlined = partial(Kernel, inlined=True)
+inlined = partial(Kernel, inline="always")
 
 
 def fixed_length(n: int) -> Any:
@@ -162,24 +119,15 @@ def fixed_length(n: int) -> Any:
     return tuple(range(n)) if n <= MAX_UNROLLED else np.arange(n)
 
 
-MIN_ROWS_PER_THREAD = 2**18
-
-
 def thread_count(threads: int | None = None) -> int:
     """Return the given number of threads, else FINEGOLD_THREADS, else the number of cores that this
     process may use.
     """
     asked = threads if threads is not None else os.environ.get("FINEGOLD_THREADS")
     if asked is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-    try:
-        number = int(asked)
-    except ValueError:
-        number = 0
+        able = getattr(os, "sched_getaffinity", None)
+        return len(able(0)) if able else os.cpu_count() or 1
+    number = int(asked) if str(asked).isdecimal() else 0
     if number < 1:
         raise InputError(
             f"the number of threads must be a whole number of at least 1, not {asked!r}"
@@ -204,12 +152,6 @@ def in_threads(step: Callable[[Job], Returned], jobs: Iterable[Job]) -> list[Ret
         return list(pool.map(step, jobs))
 
 
-COMPILING = "compiling for votes like these, once on this machine ..."
-SECONDS_BEFORE_LOG = 1.0
-
-_displays: list[Callable[[str], None]] = []
-
-
 @contextmanager
 def compiling(show: Callable[[str], None]) -> Iterator[None]:
     """Show a message while a kernel is compiled. Only the first run compiles; later runs load the
@@ -223,37 +165,40 @@ def compiling(show: Callable[[str], None]) -> Iterator[None]:
 
 
 class Watch:
-    """Add up the time of compilation. Numba compiles one kernel at a time, and calls these
-    functions in between.
-    """
+    """Adds up the time of compilation. Numba compiles one kernel at a time, but one inside another."""
 
-    # a kernel compiles those that it calls
     depth, spent, began = 0, 0.0, 0.0
-    timer: Timer | None = None
     is_logged = False
 
     def start(self) -> None:
         self.depth += 1
         for show in _displays:
             show(COMPILING)
-        if self.depth > 1:
-            return
-        self.began = time.monotonic()
+        if self.depth == 1:
+            self.began = time.monotonic()
         if not _displays and not self.is_logged:
-            self.timer = Timer(max(0.0, SECONDS_BEFORE_LOG - self.spent), self._log)
-            self.timer.daemon = True
-            self.timer.start()
+            self.is_logged = True
+            logging.getLogger("finegold").warning("finegold: %s", COMPILING)
 
     def end(self) -> None:
         self.depth -= 1
         if self.depth == 0:
             self.spent += time.monotonic() - self.began
-            if self.timer is not None:
-                self.timer.cancel()
-
-    def _log(self) -> None:
-        self.is_logged = True
-        logging.getLogger("finegold").warning("finegold: %s", COMPILING)
 
 
 WATCH = Watch()
+
+
+@cache
+def listen() -> None:
+    """Tell WATCH of every kernel that is compiled; those loaded from disk are not."""
+    from numba.core import event
+
+    class Compilations(event.Listener):
+        def on_start(self, event: Any) -> None:
+            WATCH.start()
+
+        def on_end(self, event: Any) -> None:
+            WATCH.end()
+
+    event.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]

@@ -37,20 +37,14 @@ what each part of it is worth on real data, and where it fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from finegold.engines.base import Block
 from finegold.kernels import anchored as kernels
 from finegold.kernels.anchored import Model, Sums
-from finegold.methods.base import (
-    Floats,
-    Method,
-    Range,
-    setting,
-)
+from finegold.methods.base import Floats, Method, Range, setting
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.results.matrices import OWN_SHARE
@@ -66,10 +60,6 @@ LEAST_SHARE = 1e-3
 LEAST_SKILL = 1e-3
 # minimum distance of a from chance and from 1
 ACCURACY_MARGIN = 0.02
-# whose logarithms take less time than importing SciPy
-FEW_NUMBERS = 10_000
-# below, accuracies differ from confidences clearly more than on whole data sets
-FEW_TASKS = 100
 
 
 class Statistics(NamedTuple):
@@ -78,20 +68,14 @@ class Statistics(NamedTuple):
     tau: Floats
     # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
     n: Floats
-
-
-class First(NamedTuple):
-    change: float
-    tau: Floats
-    n: Floats
-    # [2] sum of the agreement of two votes over tasks with at least two votes; number of these
-    # tasks
-    pairs: Floats
+    # [2] at the start: sum of the agreement of two votes over tasks with at least two votes; number
+    # of these tasks
+    pairs: Floats | float = 0.0
 
 
 class Parameters(NamedTuple):
-    # [2] as in First
-    pairs: Floats
+    # [2] as at the start
+    pairs: Any
     # [K]
     tau: Floats
     # [W, L, K]
@@ -137,14 +121,14 @@ class AnchoredVote(Method):
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
-    def start(self, block: Block, restart: int) -> First:
+    def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
         K = block.n_classes
         n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
         kernels.start(block.few, block.votes, block.gold, block.posterior, n, pairs)
-        return First(0.0, block.class_sums(), n, pairs)
+        return Statistics(0.0, block.class_sums(), n, pairs)
 
-    def begin(self, statistics: First) -> Parameters:
+    def begin(self, statistics: Statistics) -> Parameters:
         return self._parameters(statistics.pairs, statistics.tau, statistics.n, 0)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
@@ -161,9 +145,6 @@ class AnchoredVote(Method):
         """Return whether all sweeps are done; more of them would drift towards the plain model."""
         return len(steps) >= self.max_iterations
 
-    def cautions(self, n_tasks: int) -> list[str]:
-        return [caution] if (caution := small_data_caution(n_tasks)) else []
-
     def learned(self, parameters: Parameters) -> Learned:
         pi = parameters.n + PRIOR_VOTES * parameters.mu
         pi /= pi.sum(axis=1, keepdims=True)
@@ -171,7 +152,7 @@ class AnchoredVote(Method):
         prior, confusion = parameters.tau / parameters.tau.sum(), pi.transpose(0, 2, 1).copy()
         return Learned(class_prior=prior, confusion=confusion, statistics=sums)
 
-    def _parameters(self, pairs: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:
+    def _parameters(self, pairs: Any, tau: Floats, n: Floats, sweeps: int) -> Parameters:
         K = len(tau)
         if self.earlier is not None:
             n = n + self.earlier
@@ -194,18 +175,7 @@ class AnchoredVote(Method):
         return Parameters(pairs, tau, n, mu, model, sweeps)
 
 
-def small_data_caution(n_tasks: int) -> str:
-    """Return a warning if there are few tasks; empty if there are enough."""
-    if n_tasks >= FEW_TASKS:
-        return ""
-    tasks = "1 task" if n_tasks == 1 else f"{n_tasks} tasks"
-    return (
-        f"Only {tasks}: confidences are rough. To know how accurate the labels are, check some"
-        " (finegold sample)."
-    )
-
-
-def typical_accuracy(pairs: Floats, K: int) -> float:
+def typical_accuracy(pairs: Any, K: int) -> float:
     """Return a from p = a^2 + (1 - a)^2 / (K - 1), with one agreeing and one disagreeing pair of
     votes added.
     """
@@ -240,14 +210,5 @@ def _entropy(counts: Floats) -> float:
 
 
 def _x_log_x(x: Floats) -> Floats:
-    """Return x log(x), and 0 at 0. Few numbers take Python's logarithm, which has SciPy's bits
-    without its import.
-    """
-    if x.size <= FEW_NUMBERS:
-        return np.array(
-            [value * log(value) if value > 0 else 0.0 for value in x.ravel().tolist()]
-        ).reshape(x.shape)
-    from scipy.special import xlogy
-
-    powers: Floats = xlogy(x, x)
-    return powers
+    """Return x log(x), and 0 at 0."""
+    return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))

@@ -37,10 +37,8 @@ class Range(NamedTuple):
         return self.low <= number <= self.high and (not self.whole or number.is_integer())
 
     def __str__(self) -> str:
-        return (
-            f"{self.words}{', a whole number' if self.whole else ''} from {self.low:g} to"
-            f" {self.high:g}"
-        )
+        whole = ", a whole number" if self.whole else ""
+        return f"{self.words}{whole} from {self.low:g} to {self.high:g}"
 
 
 # Above a million or below a millionth, sums lose the votes to rounding, and functions such as
@@ -54,8 +52,6 @@ TOLERANCE = Range("at least 0", 0, 1e300)
 
 Allowed = Range | tuple[str, ...]
 Floats = NDArray[np.float64]
-# attributes of a method that users need
-PUBLIC = ("defaults", "name", "settings")
 
 
 def setting(default: Any, allowed: Allowed) -> Any:
@@ -74,8 +70,9 @@ class Method(ABC):
 
     `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a
     named tuple of sums over the block's tasks. Its field `change` is the largest change of a
-    posterior. `begin` and `expect` get the sums over all blocks and return the parameters of the
-    next sweep. So the method runs on any number of threads and on a cluster, and with known truths.
+    posterior. `begin` and `expect` get these sums over all blocks, the `statistics`, and return the
+    `parameters` of the next sweep, another named tuple. So the method runs on any number of threads
+    and on a cluster, and with known truths (`block.gold`).
 
     Args:
         tolerance: Stop when no posterior has changed by this much in a sweep.
@@ -125,24 +122,10 @@ class Method(ABC):
             value = getattr(self, name)
             # with a default of None, the method chooses the value itself
             if not (value is None and defaults[name] is None) and value not in allowed:
-                words = (
-                    str(allowed)
-                    if isinstance(allowed, Range)
-                    else " or ".join(f'"{text}"' for text in allowed)
-                )
+                words: object = allowed
+                if not isinstance(allowed, Range):
+                    words = " or ".join(f'"{text}"' for text in allowed)
                 raise InputError(f"{name} must be {words}, not {value!r}")
-
-    def __dir__(self) -> list[str]:
-        """Return the settings and the names that users need, without those that only a fit uses."""
-        contract = {
-            name for each in type(self).__mro__ if issubclass(each, Method) for name in vars(each)
-        }
-        shown = {*self.settings, *PUBLIC}
-        return [
-            name
-            for name in super().__dir__()
-            if name.startswith("__") or name in shown or name not in contract
-        ]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -167,119 +150,48 @@ class Method(ABC):
         }
 
     def n_parameters(self, annotations: Annotations) -> int:
-        """Return how many numbers a fit stores at least, besides votes and posterior.
-
-        Args:
-            annotations (Annotations): The votes.
-
-        Returns:
-            Used to refuse a fit that cannot fit into memory.
+        """Return how many numbers a fit stores at least, besides votes and posterior: a fit that
+        cannot fit into memory is refused.
         """
         return 0
 
     @abstractmethod
     def start(self, block: Block, restart: int) -> Any:
-        """Write the first posterior of the tasks of a block.
-
-        Args:
-            block (Block): Some of the tasks: `block.votes`, `block.gold` and `block.posterior`,
-                which is written.
-            restart (int): The number of the restart; 0 unless `n_restarts` is more than 1.
-
-        Returns:
-            named tuple: Sums over the tasks of the block; a field `change` is a maximum instead.
-        """
+        """Write the first posterior of the tasks of a block; return their statistics."""
 
     @abstractmethod
     def begin(self, statistics: Any) -> Any:
-        """Make the parameters of the first sweep.
-
-        Args:
-            statistics (named tuple): Sums over all tasks, as `start` returns them.
-
-        Returns:
-            named tuple: The parameters.
-        """
+        """Return the parameters of the first sweep."""
 
     @abstractmethod
     def sweep(self, block: Block, parameters: Any) -> Any:
-        """Write the new posterior of the tasks of a block.
-
-        Args:
-            block (Block): Some of the tasks: `block.votes`, `block.gold` and `block.posterior`,
-                which is written.
-            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
-
-        Returns:
-            named tuple: Sums over the tasks of the block, with the largest change of a posterior as
-                `change`.
-        """
+        """Write the new posterior of the tasks of a block; return their statistics."""
 
     @abstractmethod
     def expect(self, statistics: Any, before: Any) -> Any:
-        """Make the parameters of the next sweep.
-
-        Args:
-            statistics (named tuple): Sums over all tasks, as `sweep` returns them.
-            before (named tuple): The parameters of the last sweep.
-
-        Returns:
-            named tuple: The parameters.
-        """
+        """Return the parameters of the next sweep; `before` are those of the last one."""
 
     def bound(self, parameters: Any, statistics: Any) -> float:
-        """Return what the method maximises; NaN if there is no such thing.
-
-        Args:
-            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
-            statistics (named tuple): Sums over all tasks, as `sweep` returns them.
-
-        Returns:
-            The value at these parameters.
+        """Return what the method maximises, at the parameters of a sweep and the statistics that it
+        returned; NaN if there is no such thing.
         """
         return math.nan
 
     def converged(self, steps: list[Step]) -> bool:
-        """Return whether the fit ends here.
-
-        Args:
-            steps (list of Step): What each sweep did so far.
-
-        Returns:
-            By default, whether no posterior changed by `tolerance`.
+        """Return whether the fit ends after these sweeps: by default, whether no posterior changed
+        by `tolerance` in the last one.
         """
         return steps[-1].change < self.tolerance
 
-    def cautions(self, n_tasks: int) -> list[str]:
-        """Return what users should know about results with so many tasks.
-
-        Args:
-            n_tasks (int): The number of tasks.
-
-        Returns:
-            Sentences for the notes of the result.
-        """
-        return []
-
     @abstractmethod
     def learned(self, parameters: Any) -> Learned:
-        """Return what a result keeps besides the labels.
-
-        Args:
-            parameters (named tuple): What `begin` or `expect` returned for the last sweep.
-
-        Returns:
-            Class shares, confusion matrices, and `statistics` under the names of the docstring.
+        """Return what a result keeps besides the labels: class shares, confusion matrices, and
+        `statistics` under the names of the docstring.
         """
 
     def with_prior(self, earlier: Any) -> Self:
-        """Return a copy of the method that adds the counts of an earlier run.
-
-        Args:
-            earlier (ndarray): Counts of shape [annotator, vote, truth].
-
-        Returns:
-            Method: The copy.
+        """Return a copy of the method that adds the counts [annotator, vote, truth] of an earlier
+        run to its own.
         """
         informed = copy.copy(self)
         informed.earlier = earlier

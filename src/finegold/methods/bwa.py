@@ -20,7 +20,7 @@ normalised, so z_ik = phi_ik size_i with size_i = sum_k z_ik.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,29 +70,22 @@ class BWA(Method):
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes
 
-    def start(self, block: Block, restart: int) -> First:
+    def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
         block.state["size"] = np.ones(block.n_tasks)
         x, s = ballots(block), block.posterior
+        cast = np.bincount(x.j, minlength=block.n_annotators).astype(float)
         votes = x.by_class(np.ones(len(x.y)))
         d = votes.sum(axis=1, keepdims=True)
-        # sum_i d_i s_ik (1 - s_ik), where s_ik = votes_ik / d_i also for known truths
+        # s_ik = votes_ik / d_i also for known truths
         spread = (votes * (1 - votes / d)).sum(axis=0)
-        return First(
-            0.0,
-            s.sum(axis=0),
-            _errors(x, s),
-            block.n_tasks,
-            np.bincount(x.j, minlength=block.n_annotators).astype(float),
-            spread,
-        )
+        return Statistics(0.0, s.sum(axis=0), _errors(x, s), 0.0, spread, cast, block.n_tasks)
 
-    def begin(self, first: First) -> Parameters:
-        K = len(first.z)
-        b = self.a_v * first.spread / first.votes.sum() * 4 * (1 - 1 / K)
-        w = self._weights(first.votes, b, first.error)
-        mu = first.z / first.tasks
-        return Parameters(first.tasks, first.votes, b, first.z > 0, mu, w, np.ones(K, np.bool_))
+    def begin(self, statistics: Statistics) -> Parameters:
+        _, z, error, _, spread, cast, n_tasks = statistics
+        b = self.a_v * spread / np.sum(cast) * 4 * (1 - 1 / len(z))
+        w, active = self._weights(cast, b, error), np.ones(len(z), np.bool_)
+        return Parameters(n_tasks, cast, b, z > 0, z / n_tasks, w, active)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         mu, w, active = parameters.mu, parameters.w, parameters.active
@@ -108,8 +101,8 @@ class BWA(Method):
         return Statistics(float(move.max()), z.sum(axis=0), _errors(x, z), unsettled)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        w = self._weights(before.votes, before.b, statistics.error)
-        mu = statistics.z / before.tasks
+        w = self._weights(before.cast, before.b, statistics.error)
+        mu = statistics.z / before.n_tasks
         return before._replace(mu=mu, w=w, active=statistics.unsettled > 0)
 
     def converged(self, steps: list[Step]) -> bool:
@@ -122,9 +115,9 @@ class BWA(Method):
             class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w}
         )
 
-    def _weights(self, votes: Floats, b: Floats, error: Floats) -> Floats:
+    def _weights(self, cast: Any, b: Floats, error: Floats) -> Floats:
         """[W, K] Return w_jk = (a_v + N_j) / (b_k + error_jk)."""
-        return np.asarray((self.a_v + votes[:, None]) / np.maximum(b + error, LEAST_SPREAD))
+        return np.asarray((self.a_v + cast[:, None]) / np.maximum(b + error, LEAST_SPREAD))
 
 
 class Statistics(NamedTuple):
@@ -134,24 +127,17 @@ class Statistics(NamedTuple):
     # [W, K] sum over j's votes of (z_ik - x_ijk)^2
     error: Floats
     # [K] number of tasks whose z changed
-    unsettled: Floats
-
-
-class First(NamedTuple):
-    change: float
-    z: Floats
-    error: Floats
-    tasks: int
-    # [W]
-    votes: Floats
-    # [K] sum_i d_i s_ik (1 - s_ik)
-    spread: Floats
+    unsettled: Any
+    # at the start: sum_i d_i s_ik (1 - s_ik) [K], votes of each annotator [W], number of tasks
+    spread: Any = 0.0
+    cast: Any = 0.0
+    n_tasks: int = 0
 
 
 class Parameters(NamedTuple):
-    tasks: int
+    n_tasks: int
     # [W] N_j
-    votes: Floats
+    cast: Any
     # [K] b_v
     b: Floats
     # [K] whether the class has votes

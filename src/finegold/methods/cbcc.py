@@ -38,22 +38,14 @@ from scipy.special import digamma, logsumexp
 
 from finegold.engines.base import Block
 from finegold.errors import InputError
-from finegold.methods.base import (
-    COUNT,
-    POSITIVE,
-    SHARE,
-    Floats,
-    Method,
-    Range,
-    setting,
-)
+from finegold.methods.base import COUNT, POSITIVE, SHARE, Floats, Method, setting
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
     dirichlets,
     mean,
     softmax,
-    start_from_shares,
+    start_confusion,
     sweep_confusion,
 )
 from finegold.results.data import Learned
@@ -61,8 +53,8 @@ from finegold.votes.annotations import Annotations
 
 # of the prior: the share of old values that is kept: the last change allowed
 DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}
-# of the messages: the share of old values that a repeat keeps
-KEEP = 0.5
+# of the messages: how often they are updated in a sweep, and the share of old values that is kept
+REPEATS, KEEP = 5, 0.5
 
 
 @dataclass(kw_only=True)
@@ -83,7 +75,6 @@ class CBCC(Method):
         community_strength: Pseudo-count of annotators in each community.
         w: Precision of scores around those of a community: if large, members are alike.
         quality: The share of right votes that the prior of the scores expects.
-        repeats: Number of damped steps that update the messages of the votes in each sweep.
 
     Examples:
         >>> import finegold
@@ -101,16 +92,13 @@ class CBCC(Method):
     community_strength: float = setting(10.0, POSITIVE)
     w: float = setting(5.0, POSITIVE)
     quality: float = setting(0.7, SHARE)
-    repeats: int = setting(5, Range("at least 0", 0, 1e6, whole=True))
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**3
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         # the first sweep replaces these; known truths stay
-        start_from_shares(block)
-        K = block.n_classes
-        return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
+        return start_confusion(block, counted=False)
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with random communities and without votes: all scores equal those of the prior."""
@@ -136,7 +124,7 @@ class CBCC(Method):
         n = statistics.n.transpose(0, 2, 1)
         r, _, _, P, b, m, a = before.annotators
         Lam, h = message(n, m, a)
-        for _ in range(self.repeats):
+        for _ in range(REPEATS):
             V = inverse(P + Lam)
             m = times(V, b + h)
             a = tangent(m, V, a)
@@ -190,9 +178,8 @@ class CBCC(Method):
 
 
 class Communities(NamedTuple):
-    # [K, K] prior of their scores: mean
+    # prior of their scores: mean [K, K] and inverse covariance [K, K, K]
     m0: Floats
-    # [K, K, K] and inverse covariance
     P0: Floats
     # [M] Dirichlet counts of rho
     gamma: Floats
@@ -203,13 +190,11 @@ class Communities(NamedTuple):
 class Annotators(NamedTuple):
     # [W, M]
     r: Floats
-    # [W, K, K, K] messages of the votes: precision
+    # messages of the votes: precision [W, K, K, K] and linear term [W, K, K]
     Lam: Floats
-    # [W, K, K] and linear term
     h: Floats
-    # [W, K, K, K] prior of the scores: precision
+    # prior of the scores: precision [W, K, K, K] and linear term [W, K, K]
     P: Floats
-    # [W, K, K] and linear term
     b: Floats
     # [W, K, K] posterior mean of the scores
     m: Floats
@@ -269,9 +254,8 @@ def community_prior(
             if change < tolerance and V.diagonal().min() > 0:
                 # k has what 0 had
                 orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]
-                return np.array([m[order] for order in orders]), np.array(
-                    [V[np.ix_(o, o)] for o in orders]
-                )
+                means, covariances = [m[o] for o in orders], [V[np.ix_(o, o)] for o in orders]
+                return np.array(means), np.array(covariances)
     raise InputError(
         f"cbcc finds no prior for {n_classes:,} classes with quality {quality:g}; use another"
         " method"

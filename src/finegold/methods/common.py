@@ -4,7 +4,8 @@ per annotator, Dirichlets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Integers = NDArray[np.int64]
-# its logarithm is finite
-LEAST_PROBABILITY = 1e-300
+# the least count of a Dirichlet: digamma needs positive numbers
+LEAST_COUNT = 1e-9
 
 
 class Ballots(NamedTuple):
@@ -34,21 +35,19 @@ class Ballots(NamedTuple):
 
     def by_class(self, weight: Floats) -> Floats:
         """[T, K] Return the sum of the weights of the votes on each task for each class."""
-        at, shape = self.i * self.n_classes + self.y, (len(self.first) - 1, self.n_classes)
-        return _sums(at, weight, shape[0] * shape[1]).reshape(shape)
+        return _sums(weight, (len(self.first) - 1, self.n_classes), self.i, self.y)
 
     def by_annotator(self, weight: Floats) -> Floats:
         """[W] Return the sum of the weights of each annotator's votes."""
-        return _sums(self.j, weight, self.n_annotators)
+        return _sums(weight, (self.n_annotators,), self.j)
 
     def by_annotator_and_class(self, weight: Floats) -> Floats:
         """[W, K] Return the sum of the weights of each annotator's votes for each class."""
-        at, shape = self.j * self.n_classes + self.y, (self.n_annotators, self.n_classes)
-        return _sums(at, weight, shape[0] * shape[1]).reshape(shape)
+        return _sums(weight, (self.n_annotators, self.n_classes), self.j, self.y)
 
     def by_task(self, weight: Floats) -> Floats:
         """[T] Return the sum of the weights of the votes on each task."""
-        return _sums(self.i, weight, len(self.first) - 1)
+        return _sums(weight, (len(self.first) - 1,), self.i)
 
     def cast(self) -> csr_array:
         """[T, W] Return the number of votes of each annotator on each task, as a sparse matrix."""
@@ -66,11 +65,13 @@ def ballots(block: Block) -> Ballots:
     return Ballots(i, j, label, ends, block.n_annotators, block.n_classes)
 
 
-def _sums(at: Integers, weight: Floats, n: int) -> Floats:
-    return np.bincount(at, weight, n).astype(np.float64, copy=False)
+def _sums(weight: Floats, shape: tuple[int, ...], *at: Integers) -> Floats:
+    place = at[0] if len(at) == 1 else at[0] * shape[1] + at[1]
+    sums = np.bincount(place, weight, math.prod(shape)).reshape(shape)
+    return sums.astype(np.float64, copy=False)
 
 
-def sum_rows(at: Integers, values: Floats, n: int) -> Floats:
+def sum_rows(at: NDArray[Any], values: Floats, n: int) -> Floats:
     """[n, K] Return the sum of the rows of values that have the same place."""
     from scipy.sparse import csc_array
 
@@ -118,11 +119,12 @@ def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSu
     return ConfusionSums(change, tau, n, log_norm)
 
 
-def start_confusion(block: Block) -> ConfusionSums:
+def start_confusion(block: Block, *, counted: bool = True) -> ConfusionSums:
     """Set the posterior to vote shares, and count the expected votes of each annotator by truth."""
     start_from_shares(block)
     n: Floats = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-    confusion.counts(block.classes, block.votes, block.posterior, n)
+    if counted:
+        confusion.counts(block.classes, block.votes, block.posterior, n)
     return ConfusionSums(0.0, block.class_sums(), n)
 
 

@@ -24,13 +24,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Block
-from finegold.methods.base import (
-    SHARE,
-    Floats,
-    Method,
-    setting,
-)
-from finegold.methods.common import ConfusionSums, start_from_shares, sweep_confusion
+from finegold.methods.base import SHARE, Floats, Method, setting
+from finegold.methods.common import ConfusionSums, start_confusion, sweep_confusion
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
@@ -73,9 +68,7 @@ class DS(Method):
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         # the first sweep replaces these; known truths stay
-        start_from_shares(block)
-        K = block.n_classes
-        return ConfusionSums(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)))
+        return start_confusion(block, counted=False)
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with equally likely classes; classes without votes have probability 0."""
@@ -103,9 +96,7 @@ class DS(Method):
 
     def learned(self, parameters: Parameters) -> Learned:
         confusion = parameters.v.transpose(0, 2, 1).copy()
-        return Learned(
-            class_prior=parameters.p, confusion=confusion, statistics={"n": parameters.n}
-        )
+        return Learned(parameters.p, confusion=confusion, statistics={"n": parameters.n})
 
     def first_confusion(self, n_classes: int) -> Floats:
         """[K, K] Return a confusion matrix that is right with probability q0; every error is

@@ -25,12 +25,10 @@ from scipy.special import digamma, gammaln
 from finegold.engines.base import Block
 from finegold.kernels import ebcc as kernels
 from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
-from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
+from finegold.methods.common import LEAST_COUNT, Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
-# for classes without votes: digamma needs positive counts
-LEAST_COUNT = 1e-9
 # random numbers drawn at a time
 DRAW_SIZE = 2**16
 
@@ -100,16 +98,11 @@ class EBCC(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         K, G = parameters.log_prior.shape
-        sums, log_v = _zeros(block.n_annotators, K, G), parameters.log_v.reshape(-1, K * G)
-        log_prior, pi = parameters.log_prior.reshape(-1), sums.pi.reshape(-1)
+        sums, tables = _zeros(block.n_annotators, K, G), (parameters.log_prior, parameters.log_v)
+        log_prior, log_v = (table.reshape(-1, K * G) for table in tables)
+        pi, votes = sums.pi.reshape(-1), sums.votes.reshape(-1, K * G)
         change, log_norm = kernels.sweep(
-            *block.rows,
-            block.gold,
-            log_prior,
-            log_v,
-            block.posterior,
-            pi,
-            sums.votes.reshape(-1, K * G),
+            *block.rows, block.gold, log_prior[0], log_v, block.posterior, pi, votes
         )
         return sums._replace(change=change, log_norm=log_norm)
 

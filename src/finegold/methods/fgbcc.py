@@ -31,6 +31,7 @@ from scipy.optimize import minimize
 from finegold.engines.base import Block
 from finegold.methods.base import COUNT, Floats, Method, Range, setting
 from finegold.methods.common import (
+    LEAST_COUNT,
     ConfusionSums,
     Dirichlets,
     dirichlets,
@@ -42,8 +43,6 @@ from finegold.methods.common import (
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
-# for classes without votes: digamma needs positive counts
-LEAST_COUNT = 1e-9
 # of the derivative, at which Newton's method ends
 NEWTON_SLOPE = 1e-5
 # two or three are typical
@@ -121,8 +120,8 @@ class FGBCC(Method):
             f = np.sum(expected - n * lam + away**2 / (2 * sig))
             return float(f), (expected - n + away / sig).ravel()
 
-        options = {"maxiter": self.lbfgs_iterations, "ftol": self.lbfgs_tolerance}
-        options["gtol"] = self.lbfgs_tolerance
+        limits = dict.fromkeys(("ftol", "gtol"), self.lbfgs_tolerance)
+        options = {"maxiter": self.lbfgs_iterations, **limits}
         best = minimize(loss, mu.ravel(), jac=True, method="L-BFGS-B", options=options)
         return np.asarray(best.x).reshape(mu.shape)
 

@@ -36,6 +36,7 @@ from scipy.special import digamma, gammaln
 from finegold.engines.base import Block
 from finegold.methods.base import Floats, Method, setting
 from finegold.methods.common import (
+    LEAST_COUNT,
     ConfusionSums,
     Dirichlets,
     dirichlets,
@@ -46,8 +47,6 @@ from finegold.methods.common import (
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
-# in u: digamma needs positive counts
-LEAST_COUNT = 1e-9
 # votes that do not occur for a truth stay possible
 LEAST_ALPHA = 1e-3
 # alpha starts at (pooled row + .1) * 2

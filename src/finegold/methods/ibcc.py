@@ -37,12 +37,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Block
-from finegold.methods.base import (
-    POSITIVE,
-    Floats,
-    Method,
-    setting,
-)
+from finegold.methods.base import POSITIVE, Floats, Method, setting
 from finegold.methods.common import (
     ConfusionSums,
     ballots,
@@ -51,15 +46,11 @@ from finegold.methods.common import (
     set_posterior,
     softmax,
     start_confusion,
-    start_from_shares,
     sum_rows,
     sweep_confusion,
 )
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
-
-# max_iterations, tolerance
-STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}
 
 
 @dataclass(kw_only=True)
@@ -70,15 +61,13 @@ class IBCC(Method):
     Assumes that annotators err independently given the truth, each in their own way. Use it instead
     of DS where annotators cast few votes: the prior fills in for missing votes. The default,
     variational Bayes, maximises a bound and runs until it has converged. The paper uses 40 sweeps
-    of expectation propagation (`inference="ep"`), which has no bound and stores K numbers per vote.
-    It costs a few nanoseconds per vote, class and sweep.
+    of expectation propagation (`inference="ep", max_iterations=40, tolerance=0`), which has no
+    bound and stores K numbers per vote. It costs a few nanoseconds per vote, class and sweep.
 
     Args:
-        tolerance: Stop when no probability of a class changes by more than this in a sweep. By
-            default 0 with expectation propagation (all sweeps are made) and 1e-3 with variational
-            Bayes.
-        max_iterations: The largest number of sweeps. By default 40 with expectation propagation and
-            500 with variational Bayes.
+        tolerance: Stop when no probability of a class changes by more than this in a sweep. With 0,
+            all iterations are made.
+        max_iterations: The largest number of sweeps.
         seed: Has no effect: nothing is drawn at random.
         inference: Expectation propagation or variational Bayes.
         right: Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with
@@ -95,18 +84,9 @@ class IBCC(Method):
     name: ClassVar[str] = "ibcc"
     takes_prior: ClassVar[bool] = True
 
-    tolerance: float | None = None  # type: ignore[assignment]
-    max_iterations: int | None = None  # type: ignore[assignment]
     inference: Literal["ep", "vb"] = setting("vb", ("ep", "vb"))
     right: float | None = setting(None, POSITIVE)
     wrong: float = setting(1.0, POSITIVE)
-
-    def __post_init__(self) -> None:
-        if self.inference in STOPPING_DEFAULTS:
-            most, tolerance = STOPPING_DEFAULTS[self.inference]
-            self.max_iterations = most if self.max_iterations is None else self.max_iterations
-            self.tolerance = tolerance if self.tolerance is None else self.tolerance
-        super().__post_init__()
 
     @property
     def has_bound(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
@@ -116,25 +96,24 @@ class IBCC(Method):
         messages = annotations.n_votes * annotations.n_classes if self.inference == "ep" else 0
         return 2 * annotations.n_annotators * annotations.n_classes**2 + messages
 
-    def _expected(self, n_classes: int) -> Floats:
-        """Return the prior counts: [K, K], or [W, L, K] with the counts of an earlier run."""
-        b = self.prior(n_classes)
-        return b if self.earlier is None else b + self.earlier
-
     def prior(self, n_classes: int) -> Floats:
         """[K, K] Return b, which is symmetric in truth and vote."""
         paper = 7 / 3 * max(n_classes - 1, 1) if self.inference == "ep" else 4.0
         right = paper if self.right is None else self.right
         return self.wrong + (right - self.wrong) * np.eye(n_classes)
 
+    def _expected(self, n_classes: int) -> Floats:
+        """Return the prior counts: [K, K], or [W, L, K] with the counts of an earlier run."""
+        b = self.prior(n_classes)
+        return b if self.earlier is None else b + self.earlier
+
     def start(self, block: Block, restart: int) -> ConfusionSums:
+        sums = start_confusion(block, counted=self.inference == "vb")
         if self.inference == "vb":
-            return start_confusion(block)
-        start_from_shares(block)
-        K = block.n_classes
-        n_votes = len(ballots(block).y)
-        block.state |= {"delta": np.zeros((n_votes, K)), "eps": np.zeros((block.n_tasks, K))}
-        return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
+            return sums
+        of_votes, of_tasks = (len(ballots(block).y), block.n_classes), block.posterior.shape
+        block.state |= {"delta": np.zeros(of_votes), "eps": np.zeros(of_tasks)}
+        return sums._replace(tau=np.zeros_like(sums.tau))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         return self.expect(statistics)
@@ -150,32 +129,25 @@ class IBCC(Method):
         if self.inference == "ep":
             return Parameters(g, a, None)
         tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
-        of_v = (
-            len(a) * dirichlets(b).log_beta
-            if b.ndim == 2
-            else dirichlets(b.transpose(0, 2, 1)).log_beta
-        )
+        # b [K, K] is the prior of every annotator
+        of_v = dirichlets(b.swapaxes(-1, -2)).log_beta * (len(a) if b.ndim == 2 else 1)
         prior = dirichlets(np.ones_like(g)).log_beta + of_v
         log_v = v.log.transpose(0, 2, 1).copy()
         return Parameters(g, a, Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior))
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
-        if parameters.vb is None:
+        g, a, vb = parameters
+        if vb is None:
             return super().bound(parameters, statistics)
-        log_tau, log_v, log_beta = parameters.vb
-        b = self._expected(len(parameters.g))
-        prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + float(
-            np.vdot(b - parameters.a, log_v)
-        )
-        return float(statistics.log_norm + prior_less_posterior + log_beta)
+        of_tau, of_v = np.vdot(1 - g, vb.log_tau), np.vdot(self._expected(len(g)) - a, vb.log_v)
+        return float(statistics.log_norm + of_tau + of_v + vb.log_beta)
 
     def learned(self, parameters: Parameters) -> Learned:
-        tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
-        n = np.maximum(parameters.a - self.prior(len(tau)), 0.0)
-        return Learned(
-            class_prior=tau, confusion=mean(a), statistics={"a": a, "g": parameters.g, "n": n}
-        )
+        g, a = parameters.g, parameters.a
+        a_by_truth, n = a.transpose(0, 2, 1).copy(), np.maximum(a - self.prior(len(g)), 0.0)
+        statistics = {"a": a_by_truth, "g": g, "n": n}
+        return Learned(class_prior=mean(g), confusion=mean(a_by_truth), statistics=statistics)
 
 
 class Expectations(NamedTuple):

@@ -35,20 +35,22 @@ from numpy.typing import ArrayLike
 from finegold.engines.base import Block
 from finegold.errors import InputError
 from finegold.kernels import ptbcc as kernels
+from finegold.kernels.cells import cells_of, voters_of
 from finegold.kernels.ptbcc import MAX_LOG_ODDS, Model
-from finegold.methods.base import (
-    COUNT,
-    POSITIVE,
-    Floats,
-    Method,
-    setting,
+from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
+from finegold.methods.common import (
+    LEAST_COUNT,
+    Dirichlets,
+    dirichlets,
+    mean,
+    start_from_shares,
+    sum_rows,
 )
-from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
-# digamma needs positive counts
-LEAST_COUNT = 1e-9
+# cells times classes at a time, at the start
+PAIRS_PER_RUN = 2**22
 
 
 @dataclass(kw_only=True)
@@ -119,20 +121,29 @@ class PTBCC(Method):
         return mean(np.concatenate([[skilled, confused], others]))[: self.n_prototypes]
 
     def start(self, block: Block, restart: int) -> First:
+        """Assign votes with theta_s = sum_k phi_ik v_skl, the same for all votes of a cell."""
         start_from_shares(block)
-        # [L, S, K]
-        v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))
-        pi = np.zeros((block.n_annotators, v.shape[1]))
-        sums = First(
-            0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v)
-        )
-        kernels.start(block.votes, block.posterior, v, *sums[2:])
-        return sums
+        v, who = self.first_prototypes(block.n_classes), voters_of(block.votes)
+        (task, cell), (size, label) = block.places, cells_of(block.votes)
+        (S, K, _), W, first_vote = v.shape, block.n_annotators, np.append(0, np.cumsum(size))
+        pi, confusion = np.zeros((2, W, S)), np.zeros((2, K, S, K))
+        step = max(PAIRS_PER_RUN // K, 1)
+        for first in range(0, len(size), step):
+            run = slice(first, first + step)
+            votes = slice(*first_vote[[first, min(first + step, len(size))]])
+            phi = block.posterior[task[run]]
+            raw = np.stack([(phi * of_s.T[label[run]]).sum(axis=1) for of_s in v], axis=1)
+            total = raw.sum(axis=1, keepdims=True)
+            share = np.divide(raw, total, out=np.full_like(raw, 1 / S), where=total > 0)
+            for n, theta in enumerate((raw, share)):
+                pi[n] += sum_rows(who[votes], theta[cell[votes] - first], W)
+                for s, times in enumerate((size[run, None] * theta).T):
+                    confusion[n, :, s] += sum_rows(label[run], times[:, None] * phi, K)
+        return First(0.0, block.class_sums(), *pi, *confusion)
 
     def begin(self, first: First) -> Parameters:
-        return _parameters(
-            self._priors(first), first.tau, first.pi, first.confusion.transpose(1, 2, 0)
-        )
+        priors, confusion = self._priors(first), first.confusion.transpose(1, 2, 0)
+        return _parameters(priors, first.tau, first.pi, confusion)
 
     def _priors(self, first: First) -> Priors:
         u = np.maximum(first.tau, LEAST_COUNT)
@@ -151,6 +162,7 @@ class PTBCC(Method):
             block.classes,
             block.length(len(parameters.v.counts) - 1),
             block.votes,
+            block.places,
             block.gold,
             model,
             block.posterior,
@@ -220,9 +232,9 @@ class First(NamedTuple):
     tau: Floats
     # [W, S]
     raw_pi: Floats
+    pi: Floats
     # [L, S, K]
     raw_v: Floats
-    pi: Floats
     confusion: Floats
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Block
-from finegold.methods.base import COUNT, Floats, Method, Range, setting
+from finegold.methods.base import Floats, Method
 from finegold.methods.common import Ballots, ballots, set_posterior, softmax
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
@@ -37,12 +37,17 @@ from finegold.votes.annotations import Annotations
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+# size of the hidden layers, and between the two layers of the second view
+UNITS, VIEW_UNITS = 256, 64
 # Adam
+LEARNING_RATE = 0.01
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 # minimum length in divisions: shorter vectors have no direction
 MIN_LENGTH = 1e-12
 # of nodes or annotators whose hidden layers or similarities are computed at once
 ROWS = 4096
+# W1 [K, units], b1, W2 [K, view_units], b2, W3 [view_units, units], b3, W4 transposed [K, units], b4
+Weights = list[Floats]
 
 
 @dataclass(kw_only=True)
@@ -64,9 +69,6 @@ class TiReMGE(Method):
         tolerance: Stop when no probability changes by more than this in a sweep; with 0, after all.
         max_iterations: The number of steps.
         seed: Seed of the network's first weights.
-        learning_rate: Learning rate of the optimiser, Adam.
-        units: Size of the hidden layers.
-        view_units: Size between the two layers of the second view.
 
     Examples:
         >>> import finegold
@@ -82,37 +84,26 @@ class TiReMGE(Method):
 
     tolerance: float = 0.0
     max_iterations: int = 150
-    learning_rate: float = setting(0.01, Range("positive", 1e-9, 10.0))
-    units: int = setting(256, COUNT)
-    view_units: int = setting(64, COUNT)
 
     def n_parameters(self, annotations: Annotations) -> int:
-        return (annotations.n_tasks + annotations.n_annotators) * (
-            self.units + 2 * annotations.n_classes
-        )
+        n_nodes = annotations.n_tasks + annotations.n_annotators
+        return n_nodes * (UNITS + 2 * annotations.n_classes)
 
     def start(self, block: Block, restart: int) -> Statistics:
         block.posterior[:] = 1 / block.n_classes
         even = np.full(block.n_annotators, 1 / block.n_annotators)
-        return Statistics(0.0, block.posterior.sum(axis=0), even, math.nan, None)
+        return Statistics(0.0, block.posterior.sum(axis=0), even, math.nan, [])
 
     def begin(self, statistics: Statistics) -> Parameters:
         """Draw Glorot's uniform weights; biases are zero."""
         rng, K = np.random.default_rng(self.seed), len(statistics.tau)
-
-        def draw(rows: int, columns: int) -> Floats:
+        weights = []
+        for rows, columns in ((K, UNITS), (K, VIEW_UNITS), (VIEW_UNITS, UNITS), (K, UNITS)):
             limit = math.sqrt(6 / (rows + columns))
-            return rng.uniform(-limit, limit, (rows, columns))
-
-        units, view_units = self.units, self.view_units
-        first, second = (
-            (draw(K, units), np.zeros(units)),
-            (draw(K, view_units), np.zeros(view_units)),
-        )
-        weights = Weights(
-            *first, *second, draw(view_units, units), np.zeros(units), draw(K, units), np.zeros(K)
-        )
-        zeros = Weights(*map(np.zeros_like, weights))
+            weights += [rng.uniform(-limit, limit, (rows, columns)), np.zeros(columns)]
+        # the last layer is transposed
+        weights[-1] = np.zeros(K)
+        zeros = [np.zeros_like(each) for each in weights]
         return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
@@ -126,19 +117,13 @@ class TiReMGE(Method):
         return Statistics(change, block.class_sums(), reliability, loss, gradient)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        # only `start` has no gradient
-        assert statistics.gradient is not None
-        steps = before.steps + 1
-        rate = self.learning_rate * math.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
-        pairs = zip(before.momentum, before.scale, statistics.gradient, strict=True)
-        averages = [
-            (BETA_1 * m + (1 - BETA_1) * g, BETA_2 * s + (1 - BETA_2) * g * g) for m, s, g in pairs
-        ]
-        momentum, scale = (Weights(*arrays) for arrays in zip(*averages, strict=True))
-        steppers = zip(before.weights, momentum, scale, strict=True)
-        weights = Weights(
-            *(weight - rate * m / (np.sqrt(s) + EPSILON) for weight, m, s in steppers)
-        )
+        steps, gradient = before.steps + 1, statistics.gradient
+        rate = LEARNING_RATE * math.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
+        weights, momentum, scale = [], [], []
+        for w, m, s, g in zip(*before[:3], gradient, strict=True):
+            momentum.append(BETA_1 * m + (1 - BETA_1) * g)
+            scale.append(BETA_2 * s + (1 - BETA_2) * g * g)
+            weights.append(w - rate * momentum[-1] / (np.sqrt(scale[-1]) + EPSILON))
         return Parameters(weights, momentum, scale, steps, statistics.reliability, statistics.tau)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
@@ -149,21 +134,6 @@ class TiReMGE(Method):
         return Learned(class_prior=prior, statistics={"reliability": parameters.reliability})
 
 
-class Weights(NamedTuple):
-    # [K, units]
-    w1: Floats
-    b1: Floats
-    # [K, view_units]
-    w2: Floats
-    b2: Floats
-    # [view_units, units]
-    w3: Floats
-    b3: Floats
-    # [K, units], transposed
-    w4: Floats
-    b4: Floats
-
-
 class Statistics(NamedTuple):
     change: float
     # [K] sum of the posteriors
@@ -171,7 +141,8 @@ class Statistics(NamedTuple):
     # [W]
     reliability: Floats
     loss: float
-    gradient: Weights | None
+    # by the weights; none at the start
+    gradient: Weights
 
 
 class Parameters(NamedTuple):
@@ -256,7 +227,7 @@ def learn(
         db23 += (ones * d2).sum(axis=0)
         db3 += d2.sum(axis=0)
     dw2, db2, dw3 = dw23 @ w3.T, w3 @ db23, w2.T @ dw23 + np.outer(b2, db23)
-    gradient = Weights(dw1, db1, dw2, db2, dw3, db3, dw4, de.sum(axis=0))
+    gradient = [dw1, db1, dw2, db2, dw3, db3, dw4, de.sum(axis=0)]
     return loss, reliability, gradient, e
 
 
