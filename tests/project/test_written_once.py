@@ -12,6 +12,7 @@ from finegold.io.writers import WRITABLE, write_votes
 from finegold.options import options_of
 from finegold.studio.files import Files
 from finegold.studio.reading import Reading
+from finegold.studio.store import Store
 from finegold.votes.annotations import Repeated
 from tests.support.cli_helpers import CSV, write
 
@@ -23,12 +24,11 @@ CHOICES = get_args(Repeated)
 )
 def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
     path = write(tmp_path / f"votes{suffix.upper()}", CSV)
-    studio = Files(tmp_path, None)
-    try:
-        assert [file.name for file in studio.listed()] == [path.name]
-        assert studio.resolve(path.name) == path
-    finally:
-        studio.close()
+    store = Store(tmp_path / "x.studio")
+    studio = Files(tmp_path, store)
+    assert [file["name"] for file in studio.listed()] == [path.name]
+    assert studio.resolve(path.name) == path
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -237,14 +237,9 @@ def test_several_people_share_a_sample_disagree_and_the_lead_settles(studio, wor
 
 
 def test_how_often_reviewers_err_is_learned_from_shared_tasks():
-    class Shared:
-        def __init__(self, shared, apart):
-            self.shared, self.apart = [""] * shared, [""] * apart
-
-    assert reviewer_error([]) == (PRIOR_ERROR, 0, 0)
-    assert reviewer_error([Shared(100, 20), Shared(80, 16)])[0] == pytest.approx(
-        (18 + PRIOR_ERROR * PRIOR_SHARED) / (180 + PRIOR_SHARED)
-    )
+    assert reviewer_error(0, 0) == PRIOR_ERROR
+    expected = (18 + PRIOR_ERROR * PRIOR_SHARED) / (180 + PRIOR_SHARED)
+    assert reviewer_error(180, 36) == pytest.approx(expected)
 
 
 def test_a_sample_that_ends_early_allows_for_any_answer_and_answers_can_be_undone(studio, world):

@@ -89,7 +89,7 @@ def test_a_project_whose_loading_ended_the_studio_is_loaded_only_if_somebody_ask
             answer = studio.get("/api/projects/1/tasks")
             refused(answer, 409, "The studio ended while it loaded this project", "may be damaged")
             if asks:
-                studio.at(1, "POST", "/open")
+                studio.at(1, "PATCH", json={"crashed": False})
                 assert studio.at(1, "GET", "/tasks")["total"]
     with studio_in_thread(killed) as studio:
         assert studio.at(1, "GET")["crashed"] is False
@@ -138,7 +138,7 @@ def test_a_kill_during_a_fit_loses_nothing_that_was_confirmed(tmp_path):
         client.take(1, source["id"])
         endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
         client.at(1, "POST", "/fits", json=endless)
-        wait_until(lambda: client.at(1, "GET")["job"]["steps"])
+        wait_until(lambda: client.at(1, "GET")["job"]["step"])
         threads = [threading.Thread(target=judge, args=(client, who)) for who in (0, 1)]
         for thread in threads:
             thread.start()

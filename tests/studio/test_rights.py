@@ -20,7 +20,7 @@ INSIDE = "/api/projects/{project:id}"
 # What reviewers may do, also where tasks are judged blindly.
 JUDGING = {
     *(("POST", f"{INSIDE}/{name}") for name in ("judgements", "undo")),
-    *(("GET", f"{INSIDE}{name}") for name in ("", "/events", "/next", "/reviewers")),
+    *(("GET", f"{INSIDE}{name}") for name in ("", "/events", "/next")),
     *(("GET", f"{INSIDE}/tasks/{{at:at}}{name}") for name in ("", "/media/{place:at}")),
 }
 ANYWHERE = {("GET", "/api/me"), ("GET", "/api/projects")}
@@ -28,12 +28,11 @@ ANYWHERE = {("GET", "/api/me"), ("GET", "/api/projects")}
 SEEING = {
     *(
         ("GET", f"{INSIDE}/{name}")
-        for name in ("tasks", "annotators", "judgements", "advice", "history", "summary")
+        for name in ("tasks", "annotators", "judgements", "history", "summary")
     ),
     *(("GET", f"{INSIDE}/{name}") for name in ("sources", "samples", "export/{name}")),
-    *(("GET", f"{INSIDE}/annotators/{{at:at}}{name}") for name in ("", "/votes")),
+    ("GET", f"{INSIDE}/annotators/{{at:at}}"),
     ("GET", f"{INSIDE}/sections/{{name}}"),
-    ("GET", f"{INSIDE}/fits/{{fit:id}}"),
 }
 ODD = (
     *("+1", "%2B1", "%201", "1%20", "1.0", "01", "0" * 20 + "1", "-1", "1e0", "1%0A", "%0A1"),
@@ -89,10 +88,9 @@ def ask(client, method, address):
         return answer.status_code, (answer.read() and answer.json()["title"])
 
 
-def address_of(path, project, fit, at="0"):
+def address_of(path, project, at="0"):
     for name, value in {
         "{project:id}": project,
-        "{fit:id}": fit,
         "{at:at}": at,
         "{place:at}": "0",
         "{name}": "labels.csv" if "export" in path else "quality",
@@ -147,13 +145,13 @@ def test_a_route_is_open_to_those_whom_it_names_and_to_nobody_else(people, metho
             or number == studio.numbers[{"blind": "blind", "sees": "open"}[name]]
         )
         is_open = (method, path) in known and (is_theirs or "{project" not in path)
-        status, title = ask(clients[name], method, address_of(path, number, studio.fit_of[number]))
+        status, title = ask(clients[name], method, address_of(path, number))
         assert (title in REFUSED) != is_open, (name, number, status, title)
         if name in ("nobody", "revoked"):
             assert status == 401
     if method == "GET":
         number = studio.numbers["blind"]
-        address = address_of(path, number, studio.fit_of[number])
+        address = address_of(path, number)
         assert ask(clients["owner"], method, address)[1] not in REFUSED
 
 
@@ -162,13 +160,13 @@ def test_an_id_in_another_form_is_of_no_project(people, method, path):
     studio, clients = people
     for form in ODD:
         for name, client in clients.items():
-            address = address_of(path, form, 1)
+            address = address_of(path, form)
             expected = 401 if name in ("nobody", "revoked") else 404
             assert ask(client, method, address)[0] == expected, (form, name)
-        for other in ("{fit:id}", "{at:at}", "{source:id}", "{sample:id}"):
+        for other in ("{at:at}", "{source:id}", "{sample:id}"):
             if other in path and not (other == "{at:at}" and form == "0"):
                 number = studio.numbers["open"]
-                address = address_of(path.replace(other, form), number, 1)
+                address = address_of(path.replace(other, form), number)
                 assert ask(clients["sees"], method, address)[0] in (403, 404), form
                 assert ask(clients["owner"], method, address)[0] == 404, form
 

@@ -253,7 +253,7 @@ def test_known_truths_of_a_file_teach_and_people_are_right_where_they_differ(stu
     rows = ["1,cat", "2,dog", "3,bird", "77,dog"]
     seen = studio.draft(project, "truth.csv", table(*rows, head="task,truth"))
     assert seen["kind"] == "truths"
-    wanted = {"read": 4, "used": 2, "without_votes": 1, "unknown_classes": ["bird"]}
+    wanted = {"used": 2, "without_votes": 1, "unknown_classes": ["bird"]}
     assert {name: seen["proposal"][name] for name in wanted} == wanted
     studio.take(project, seen["id"])
     assert studio.truths(project) == {1: "dog", 2: "dog", "77": "dog"}
@@ -355,15 +355,15 @@ def test_a_workbook_has_sheets_and_an_export_of_a_tool_is_recognised(studio, tmp
 def test_a_job_can_be_cancelled_and_another_method_chosen(studio):
     project = studio.open("votes.csv", votes(truths(40)).encode())
     endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
-    fit = studio.at(project, "POST", "/fits", json=endless)["id"]
-    wait_until(lambda: studio.at(project, "GET")["job"]["steps"])
-    studio.good("DELETE", f"/api/projects/{project}/fits/{fit}")
+    studio.at(project, "POST", "/fits", json=endless)
+    wait_until(lambda: studio.at(project, "GET")["job"]["step"])
+    studio.good("DELETE", f"/api/projects/{project}/job")
     assert studio.settled(project)["job"]["state"] == "cancelled"
     first = studio.at(project, "GET")["shown"]
     state = studio.fit(project, "ds")
     assert state["fit"]["method"] == "ds"
-    studio.at(project, "PUT", f"/fits/{first}/shown")
-    assert studio.at(project, "GET")["shown"] == first
+    assert studio.at(project, "PATCH", json={"shown": first})["shown"] == first
+    refused(studio.patch(f"/api/projects/{project}", json={"shown": 999}), 409)
     for settings, words in (
         (({"n_prototypes": "three"}), "a whole number"),
         ({"nothing": 1}, "nothing"),
@@ -373,4 +373,3 @@ def test_a_job_can_be_cancelled_and_another_method_chosen(studio):
         )
         refused(answer, 422, detail=words)
     refused(studio.post(f"/api/projects/{project}/fits", json={"method": "x"}), 422)
-    refused(studio.post(f"/api/projects/{project}/fits", json={"prior": project}), 409)

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import fastapi
 import numpy as np
 import polars as pl
 from fastapi import APIRouter, Query
@@ -27,7 +26,7 @@ from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.rights import REVIEWERS_WHO_SEE
-from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
+from finegold.studio.services import Services, ServicesDep, Shown
 from finegold.studio.store import Row
 from finegold.studio.votes import vote_sources
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -36,10 +35,8 @@ from finegold.votes.frames import to_polars
 router = APIRouter(tags=["exports"], prefix="/projects/{project:id}")
 
 MEDIA_TYPES = {
-    ".csv": "text/csv",
-    ".jsonl": "application/jsonl",
-    ".json": "application/json",
-    ".html": "text/html",
+    **{".csv": "text/csv", ".jsonl": "application/jsonl"},
+    **{".json": "application/json", ".html": "text/html"},
 }
 TABLES = ("csv", "xlsx", "parquet")
 EXPORTS = (
@@ -55,20 +52,14 @@ EXPORTS = (
 KEY = "\ntask"
 # that become columns of a sheet
 MOST_ANNOTATORS = 1000
-VOTE_OF = "vote of "
 REFUSED = "Labels cannot be added to this file"
 DECIDED = ("label", "confidence", "accepted", "decision", "reviewer", "comment")
 
 
 @router.get("/export/{name}", dependencies=REVIEWERS_WHO_SEE, response_class=FileResponse)
 def export(
-    project: ProjectId,
-    name: Annotated[
-        str,
-        fastapi.Path(
-            description=f"One of {', '.join(EXPORTS)}.", json_schema_extra={"enum": list(EXPORTS)}
-        ),
-    ],
+    project: int,
+    name: str,
     shown: Shown,
     services: ServicesDep,
     votes: Annotated[bool, Query(description="Add a column per annotator to the sheet.")] = False,
@@ -76,10 +67,12 @@ def export(
     """A file with labels, truths, annotators, votes, the report or the whole model."""
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
-    path = services.files.new_path(Path(name).suffix)
-    match Path(name).stem:
+    path, stem = services.files.new_path(Path(name).suffix), Path(name).stem
+    measured = measuring.measure(services, project, shown)
+    title = services.store.project(project)["name"]
+    match stem:
         case "sheet":
-            write_frame(make_sheet(services, project, shown, with_votes=votes), path)
+            write_frame(_sheet(services, project, shown, with_votes=votes), path)
         case "labels":
             write_frame(_labels(services, project, shown), path)
         case "with_labels":
@@ -87,19 +80,25 @@ def export(
         case "annotators":
             write_frame(to_polars(shown.result.annotators()), path)
         case "judgements" | "gold" | "sent_back" | "checks":
-            write_frame(_log(services, project, shown, Path(name).stem), path)
+            write_frame(_log(services, project, shown, stem), path)
         case "votes":
             write_votes(shown.votes, path)
         case "certificate":
-            _certificate(services, project, shown, path)
+            if measured is None:
+                detail = "Draw a random sample under Measure, and check its tasks."
+                raise Problem(409, "Nothing is measured yet", detail)
+            text = json.dumps(measured, indent=1)
+            if path.suffix == ".html":
+                text = measuring.certificate_html(title, measured)
+            path.write_text(text, encoding="utf-8")
         # the export that the votes came from, with labels, for import into its tool
         case "predictions":
             row = vote_sources(services, project)[0]
-            options = Reading(**row["reading"])
-            named = options.model_dump(include={"format", "question", "task"})
+            named = {each: row["reading"].get(each) for each in ("format", "question", "task")}
             write_back(shown.result, str(services.files.path_of(row)), path, **named)
         case "report":
-            _report(services, project, shown, path)
+            certificate = measuring.for_report(measured, shown)
+            write_report(shown.result, path, title=title, certificate=certificate)
         case _:
             shown.result.save(path)
     if path.suffix == ".csv":
@@ -109,42 +108,14 @@ def export(
     # studio's origin.
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
     remove = BackgroundTask(path.unlink, missing_ok=True)
-    return FileResponse(
-        path, filename=name, media_type=media_type, headers=headers, background=remove
-    )
-
-
-def _report(services: Services, project: int, shown: LoadedResult, path: Path) -> None:
-    measured = measuring.measure(services, project, shown.fit, shown)
-    certificate = None if measured is None else measuring.for_report(measured, shown)
-    title = services.store.project(project)["name"]
-    write_report(shown.result, path, title=title, certificate=certificate)
-
-
-def _certificate(services: Services, project: int, shown: LoadedResult, path: Path) -> None:
-    measured = measuring.measure(services, project, shown.fit, shown)
-    if measured is None:
-        detail = "Draw a random sample under Measure, and check its tasks."
-        raise Problem(409, "Nothing is measured yet", detail)
-    if path.suffix == ".json":
-        path.write_text(json.dumps(measured.model_dump(), indent=1), encoding="utf-8")
-        return
-    facts = {
-        "labels of": f"fit {measured.shown}, drawn from fit {measured.fit}",
-        "tasks": f"{measured.n_tasks:,}",
-        "random tasks checked": f"{measured.n_checks:,}",
-        "checked by": ", ".join(measured.by) or "the owner",
-        "last check": measured.at[:10],
-    }
-    title = services.store.project(project)["name"]
-    path.write_text(measuring.certificate_html(title, measured, facts), encoding="utf-8")
+    more: Any = {"media_type": media_type, "headers": headers, "background": remove}
+    return FileResponse(path, filename=name, **more)
 
 
 def _labels(services: Services, project: int, shown: LoadedResult) -> pl.DataFrame:
     """Return the table of labels with the column of those that were accepted."""
-    reading_of = (vote_sources(services, project) or [{"reading": {}}])[0]["reading"]
     table = to_polars(shown.result.labels(probabilities=True))
-    if reading_of.get("ordered"):
+    if any(row["reading"].get("ordered") for row in vote_sources(services, project)):
         scores = to_polars(shown.result.scores())
         table = table.hstack(scores.drop(scores.columns[0]))
     accepted = measuring.accepted_mask(services, project, shown)
@@ -156,11 +127,11 @@ def _labels(services: Services, project: int, shown: LoadedResult) -> pl.DataFra
 
 def _with_labels(services: Services, project: int, shown: LoadedResult) -> pl.DataFrame:
     """Return all rows and columns of the user's own table, and the label of each row's task."""
-    row = next((each for each in vote_sources(services, project)), None)
-    if row is None:
+    rows = vote_sources(services, project)
+    if not rows:
         raise Problem(409, REFUSED, "There is no file with votes.")
-    options = Reading(**row["reading"])
-    sources = find_sources(services.files.path_of(row), options)
+    options = Reading(**rows[0]["reading"])
+    sources = find_sources(services.files.path_of(rows[0]), options)
     if find_tool(sources, options) is not None or options.shape == "transposed":
         detail = "It is not a table with a column of tasks; use the table of labels."
         raise Problem(409, REFUSED, detail)
@@ -170,61 +141,49 @@ def _with_labels(services: Services, project: int, shown: LoadedResult) -> pl.Da
     if by_task is None:
         raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
     with reading(opened.sources[0]):
-        rows = opened.scans[0].collect()
-    codes = list(range(len(shown.labelled.label_codes)))
+        table = opened.scans[0].collect()
     decided = _decide(services, project, shown)
     added = {"finegold_label": decided["label"], "finegold_confidence": decided["confidence"]}
     named = {f"{name}_new" if name in columns else name: values for name, values in added.items()}
-    labels = pl.DataFrame({KEY: shown.task_texts(codes), **named})
+    names = shown.task_texts(list(range(len(shown.labelled.label_codes))))
     key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
-    joined = rows.with_columns(key).join(labels, on=KEY, how="left", maintain_order="left")
-    return _plain_numbers(joined.drop(KEY))
+    labels = pl.DataFrame({KEY: names, **named})
+    joined = table.with_columns(key).join(labels, on=KEY, how="left", maintain_order="left")
+    return joined.drop(KEY).select(map(_plain_numbers, joined.drop(KEY)))
 
 
-def _plain_numbers(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table in which columns of numbers that were read as text are numbers."""
-    columns = []
-    for column in table:
-        if column.dtype == pl.String and column.null_count() < len(column):
-            for kind in (pl.Int64, pl.Float64):
-                cast = column.cast(kind, strict=False)
-                if cast.cast(pl.String).equals(column):
-                    column = cast
-                    break
-        columns.append(column)
-    return pl.DataFrame(columns)
+def _plain_numbers(column: pl.Series) -> pl.Series:
+    """Return numbers that were read as text as numbers."""
+    if column.dtype == pl.String and column.null_count() < len(column):
+        for kind in (pl.Int64, pl.Float64):
+            cast = column.cast(kind, strict=False)
+            if cast.cast(pl.String).equals(column):
+                return cast
+    return column
 
 
 def _log(services: Services, project: int, shown: LoadedResult, name: str) -> pl.DataFrame:
     """Return what people said, as texts."""
     store, by_task = services.store, shown.votes.columns[0]
-    rows: list[Row]
-    if name == "checks":
-        rows = [
-            {"task": row["task"], "truth": row["value"], **row}
-            for row in store.rows(
-                "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone"
-                " ORDER BY id",
-                project,
-            )
-        ]
+    rows: list[Row] = list(judging.truth_rows(store, project).values())
+    columns = ["task", "truth", "label_then", "reviewer", "at"]
+    if name == "gold":
+        columns = ["task", "truth"]
+    elif name == "checks":
         columns = ["task", "truth", "sample", "kind", "reviewer", "at"]
+        rows = store.rows(
+            "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone"
+            " ORDER BY id",
+            project,
+        )
     elif name == "sent_back":
+        columns = ["task", "reviewer", "at", "comment"]
         notes = judging.notes_of(store, project)
         rows = [
-            {**row, "comment": "; ".join(note["value"] for note in notes.get(key, []))}
+            {**row, "comment": _together(notes.get(key, []))}
             for key, row in judging.set_aside(store, project, "send_back").items()
         ]
-        columns = ["task", "reviewer", "at", "comment"]
-    else:
-        rows = [
-            {**row, "truth": row["value"]} for row in judging.truth_rows(store, project).values()
-        ]
-        columns = (
-            ["task", "truth"]
-            if name == "gold"
-            else ["task", "truth", "label_then", "reviewer", "at"]
-        )
+    rows = [{**row, "truth": row["value"]} for row in rows]
     texts = {column: [_text(row[column]) for row in rows] for column in columns}
     table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
     return table.rename({"task": by_task}) if by_task not in columns else table
@@ -236,7 +195,11 @@ def _text(value: Any) -> str | None:
     return None if value is None else text_of(value)
 
 
-def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, list[Any]]:
+def _together(notes: list[Row]) -> str:
+    return "; ".join(note["value"] for note in notes)
+
+
+def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, Any]:
     """Return what was decided for each task, and by whom: people come before votes."""
     store, labelled, n = services.store, shown.labelled, len(shown.labelled.label_codes)
     accepted = measuring.accepted_mask(services, project, shown)
@@ -244,37 +207,35 @@ def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, 
     decision[shown.marks["predicted"]] = "from predictions"
     decision[accepted] = "accepted"
     decision[labelled.gold != MISSING] = "known truth"
-    columns: dict[str, Any] = {
-        "label": np.array(shown.label_texts(np.arange(n)), dtype=object),
-        "confidence": np.round(np.asarray(shown.confidence, np.float64), 6),
-        "accepted": accepted.copy(),
-        "decision": decision,
-        "reviewer": np.full(n, None, dtype=object),
-        "comment": np.full(n, None, dtype=object),
-    }
-
-    def decide(task: Any, word: str, who: str, label: Any = None) -> None:
-        code = int(shown.codes_of([task])[0])
-        if code != MISSING:
-            columns["decision"][code], columns["reviewer"][code] = word, who or None
-            if label is not None:
-                columns["label"][code], columns["confidence"][code] = _text(label), 1.0
-
-    for row in judging.set_aside(store, project, "send_back").values():
-        decide(row["task"], "sent back", row["reviewer"])
-    for each in measuring.checked_truths(services, project).values():
-        decide(each.task, "checked", each.by, each.label)
+    reviewer, comment = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
+    label = np.array(shown.label_texts(np.arange(n)), dtype=object)
+    confidence = np.round(np.asarray(shown.confidence, np.float64), 6)
+    # task, decision, reviewer, truth; the last one counts
+    people = [
+        (row["task"], "sent back", row["reviewer"], None)
+        for row in judging.set_aside(store, project, "send_back").values()
+    ]
+    checked = measuring.checked_truths(services, project).values()
+    people += [(each.task, "checked", each.by, each.label) for each in checked]
     for row in judging.truth_rows(store, project).values():
         word = "known truth" if row["source"] else "judged"
-        decide(row["task"], word, row["reviewer"], row["value"])
-    for rows in judging.notes_of(store, project).values():
-        code = int(shown.codes_of([rows[0]["task"]])[0])
+        people.append((row["task"], word, row["reviewer"], row["value"]))
+    codes = shown.codes_of([task for task, *_ in people]).tolist()
+    for code, (_, word, who, truth) in zip(codes, people, strict=True):
         if code != MISSING:
-            columns["comment"][code] = "; ".join(row["value"] for row in rows)
-    return {name: list(values) for name, values in columns.items()}
+            decision[code], reviewer[code] = word, who or None
+            if truth is not None:
+                label[code], confidence[code] = _text(truth), 1.0
+    notes = list(judging.notes_of(store, project).values())
+    codes = shown.codes_of([each[0]["task"] for each in notes]).tolist()
+    for code, rows in zip(codes, notes, strict=True):
+        if code != MISSING:
+            comment[code] = _together(rows)
+    found = (label, confidence, accepted, decision, reviewer, comment)
+    return {name: column.tolist() for name, column in zip(DECIDED, found, strict=True)}
 
 
-def make_sheet(
+def _sheet(
     services: Services, project: int, shown: LoadedResult, *, with_votes: bool
 ) -> pl.DataFrame:
     """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
@@ -300,20 +261,17 @@ def _vote_columns(shown: LoadedResult, codes: Any) -> pl.DataFrame:
     """Return a column per annotator, with several votes joined by a comma."""
     votes = shown.votes
     if votes.n_annotators > MOST_ANNOTATORS:
-        most = f"at most {MOST_ANNOTATORS} become columns. Export the votes instead."
-        raise Problem(
-            409,
-            "There are too many annotators for a sheet",
-            f"There are {votes.n_annotators:,}; {most}",
+        detail = (
+            f"There are {votes.n_annotators:,}; at most {MOST_ANNOTATORS} become columns. Export"
+            " the votes instead."
         )
+        raise Problem(409, "There are too many annotators for a sheet", detail)
     task, annotator, label = votes.votes()
-    names = np.array([text_of(name) for name in to_list(votes.class_names)], dtype=object)
-    long = pl.DataFrame({KEY: task, "who": annotator, "vote": names[label]})
-    joined = long.group_by(KEY, "who", maintain_order=True).agg(
-        pl.col("vote").cast(pl.String).str.join(", ")
-    )
-    people = [text_of(name) for name in to_list(votes.annotator_names)]
-    wide = joined.pivot(on="who", on_columns=list(range(len(people))), index=KEY, values="vote")
-    wide = wide.rename({str(code): f"{VOTE_OF}{name}" for code, name in enumerate(people)})
+    names = pl.Series([text_of(name) for name in to_list(votes.class_names)])
+    people = pl.Series([f"vote of {text_of(name)}" for name in to_list(votes.annotator_names)])
+    who, said = people.gather(annotator), names.gather(label)
+    long = pl.DataFrame({KEY: task, "who": who, "vote": said})
+    together = pl.element().str.join(", ")
+    wide = long.pivot("who", people, index=KEY, values="vote", aggregate_function=together)
     wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
     return wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from pydantic import BaseModel
+from typing import Any
 
 from finegold.io.source import READABLE
 from finegold.studio.problems import Problem
@@ -28,27 +26,17 @@ MEDIA: dict[str, str] = {
     **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac"},
     **{".m4a": "audio/mp4", ".mp4": "video/mp4", ".webm": "video/webm", ".pdf": "application/pdf"},
 }
-# of a route
-FILE_BODY = {
-    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}
-}
-
-
-class Listed(BaseModel):
-    name: str
-    size: int
-    changed: float
 
 
 class Files:
     """Access to the data files of one folder. Paths outside the folder are refused."""
 
-    def __init__(self, folder: Path, store: Store | None, also: str | None = None) -> None:
+    def __init__(self, folder: Path, store: Store, also: str | None = None) -> None:
         """`also` is a file in the folder that is listed whatever its extension."""
         self.folder, self.also, self.store = folder.resolve(), also, store
-        # beside the project file, which no other studio has open, so what a killed one left goes;
-        # only this user can read it
-        self.scratch = Path(tempfile.mkdtemp()) if store is None else scratch_of(store.path)
+        # Beside the project file, which no other studio has open, so what a killed one left goes.
+        # Only this user can read it.
+        self.scratch = store.path.with_name(f".{store.path.name}.files")
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir(mode=0o700)
 
@@ -68,42 +56,31 @@ class Files:
             path.unlink(missing_ok=True)
 
     def keep(self, write: Callable[[Path], object], suffix: str) -> int:
-        """Keep what `write` writes into a file in the project file, and return the id of its
-        bytes.
-        """
-        assert self.store is not None
+        """Keep what `write` writes in the project file, and return the id of its bytes."""
         with self.temporary(suffix) as path:
             write(path)
             return self.store.keep_file(path)
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[dict[str, Any]]:
         """List the data files directly in the folder, the newest first."""
         states = {path.name: path.stat() for path in self.folder.iterdir() if self._is_data(path)}
-        listed = [
-            Listed(name=name, size=state.st_size, changed=state.st_mtime)
-            for name, state in states.items()
+        newest = sorted(states, key=lambda name: -states[name].st_mtime)[:MAX_LISTED]
+        return [
+            {"name": name, "size": states[name].st_size, "changed": states[name].st_mtime}
+            for name in newest
         ]
-        return sorted(listed, key=lambda file: -file.changed)[:MAX_LISTED]
 
     def resolve(self, name: str) -> Path:
         """Return the path of a file in the folder. Links that lead out of the folder are refused."""
-        try:
+        with suppress(OSError, ValueError):
             path = (self.folder / name).resolve()
-            fine = Path(name).name == name and self._is_data(path)
-        except (OSError, ValueError):
-            fine = False
-        if not fine:
-            detail = (
-                f"The studio opens data files in {self.folder}; put the file there, or drop it on"
-                " the page."
-            )
-            raise Problem(404, "There is no such file in the folder", detail)
-        return path
+            if Path(name).name == name and self._is_data(path):
+                return path
+        detail = f"The studio opens files in {self.folder}; put it there, or drop it on the page."
+        raise Problem(404, "There is no such file in the folder", detail)
 
     def subfolder(self, name: str) -> Path | None:
-        """Return a folder in the folder that holds files to be shown; None if there is none of this
-        name.
-        """
+        """Return a folder in the folder that holds files to be shown, if there is one."""
         with suppress(OSError, ValueError):
             path = (self.folder / name).resolve()
             is_inside = Path(name).name == name and path.parent == self.folder and path.is_dir()
@@ -124,7 +101,6 @@ class Files:
         return self.subfolder(place) or self.resolve(place)
 
     def stored(self, blob: int, name: str) -> Path:
-        assert self.store is not None
         path = self.scratch / str(blob) / safe_name(name)
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
@@ -139,14 +115,7 @@ class Files:
         return (is_listed or path.name == self.also) and path.is_file() and is_inside
 
 
-def scratch_of(project_file: Path) -> Path:
-    """Return the folder with copies of files while a studio runs."""
-    return project_file.with_name(f".{project_file.name}.files")
-
-
-def safe_name(name: str | None) -> str:
-    """Return a name that is valid on any file system. The extension is kept because it determines
-    the format.
-    """
-    plain = re.sub(r"[^\w. -]", "_", Path(name or "").name)[-100:].strip(". ")
+def safe_name(name: str) -> str:
+    """Return a name for any file system, with its extension, which determines the format."""
+    plain = re.sub(r"[^\w. -]", "_", Path(name).name)[-100:].strip(". ")
     return f"_{plain}" if DEVICE.match(plain) else plain or "votes"

@@ -8,14 +8,13 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import polars as pl
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 from polars import selectors
-from pydantic import BaseModel
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
@@ -27,24 +26,17 @@ from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS
-from finegold.studio.services import At, ProjectId, Services, ServicesDep, Shown
+from finegold.studio.services import Services, ServicesDep, Shown
+from finegold.studio.store import Row
 from finegold.votes.encoding import text_of
 
 router = APIRouter(tags=["items"], prefix="/projects/{project:id}")
 
-Kind = Literal["text", "markdown", "link", "image", "audio", "video", "pdf"]
 FIELD = re.compile(r"\{([^{}\n]+)\}")
+MARKDOWN = "markdown:"
 MAX_ADDRESS = 2000
 # of JSON whose records are collected
 MAX_BYTES = 256 * 2**20
-
-
-class ContentItem(BaseModel):
-    name: str | None = None
-    text: str
-    kind: Kind
-    href: str | None = None
-    is_remote: bool = False
 
 
 class Contents:
@@ -54,10 +46,8 @@ class Contents:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._files = [pl.scan_parquet(path) for path in paths]
-        self._names = [
-            [name for name in rows.collect_schema().names() if name != KEY] for rows in self._files
-        ]
-        self.names = list(dict.fromkeys(name for names in self._names for name in names))
+        names = [name for rows in self._files for name in rows.collect_schema().names()]
+        self.names = [name for name in dict.fromkeys(names) if name != KEY]
 
     def table(self, tasks: Sequence[str]) -> list[dict[str, str]]:
         fields: dict[str, dict[str, str]] = {task: {} for task in tasks}
@@ -77,16 +67,13 @@ class Contents:
 
     def containing(self, part: str) -> list[str]:
         """Return the names of the tasks with a field that contains this text, whatever its case."""
-        tasks: list[str] = []
-        for rows, names in zip(self._files, self._names, strict=True):
-            texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in names]
-            if texts:
-                inside = pl.any_horizontal(
-                    [text.str.contains(part.lower(), literal=True) for text in texts]
-                )
-                found = rows.filter(inside).select(KEY).collect(engine="streaming")
-                tasks += found.get_column(KEY).to_list()
-        return tasks
+        text = selectors.exclude(KEY).str.to_lowercase().str.contains(part.lower(), literal=True)
+        found = [rows.filter(pl.any_horizontal(text)).select(KEY) for rows in self._files]
+        return [
+            task
+            for rows in found
+            for task in rows.collect(engine="streaming").get_column(KEY).to_list()
+        ]
 
 
 def contents(services: Services, project: int) -> Contents:
@@ -107,80 +94,68 @@ def content_of(
     result: LoadedResult,
     codes: Sequence[int],
     template: str | None = None,
-) -> list[list[ContentItem]]:
+) -> list[list[Row]]:
     """Return each field of some tasks, or each line of the template with the fields filled in."""
-    tasks, row = result.task_texts(codes), services.store.project(project)
+    tasks = result.task_texts(codes)
     table = contents(services, project).table(tasks)
-    template = row["template"] if template is None else template
-    folder = services.files.folder
+    if template is None:
+        template = services.store.project(project)["template"]
     shown = []
     for code, task, fields in zip(codes, tasks, table, strict=True):
-        base = f"/api/projects/{project}/tasks/{code}/media"
-        lines: list[tuple[str | None, str, bool]] = [
-            (name, text, False) for name, text in fields.items()
-        ]
+        lines: list[tuple[str | None, str]] = list(fields.items())
         if template:
-            values = {"task": task, **fields}
-            lines = [_fill(line.strip(), values) for line in template.splitlines()]
-        items = list[ContentItem]()
-        for name, text, is_markdown in lines:
-            if is_markdown and text:
-                items.append(ContentItem(text=text, kind="markdown"))
+            lines = [(None, _fill(line, {"task": task, **fields})) for line in template.split("\n")]
+        items: list[Row] = []
+        for name, text in lines:
+            if text[: len(MARKDOWN)].lower() == MARKDOWN and template:
+                text = text[len(MARKDOWN) :].strip()
+                items += [{"name": None, "text": text, "kind": "markdown"}] if text else []
             elif text:
-                address = f"{base}/{len(items)}?fit={result.fit}"
-                items.append(_item(name, text, folder, address))
+                base = f"/api/projects/{project}/tasks/{code}/media/{len(items)}"
+                kind = _kind(text, services.files.folder, f"{base}?fit={result.fit}")
+                items.append({"name": name, "text": text, **kind})
         shown.append(items)
     return shown
 
 
-def _fill(line: str, values: dict[str, str]) -> tuple[None, str, bool]:
-    """Return a line of a template with its fields filled in, and whether it is Markdown."""
-    is_markdown = line.lower().startswith("markdown:")
-    line = line.partition(":")[2] if is_markdown else line
-    return None, FIELD.sub(lambda match: values.get(match[1], ""), line).strip(), is_markdown
-
-
-@router.get("/fields", dependencies=ONLY_OWNER)
-def fields(project: ProjectId, services: ServicesDep) -> list[str]:
-    """Return the names that a template may contain."""
-    return list(dict.fromkeys(["task", *contents(services, project).names]))
+def _fill(line: str, values: dict[str, str]) -> str:
+    return FIELD.sub(lambda match: values.get(match[1], ""), line).strip()
 
 
 @router.get("/tasks/{at:at}/content", dependencies=ONLY_OWNER)
 def preview_template(
-    project: ProjectId,
-    at: At,
+    project: int,
+    at: int,
     shown: Shown,
     services: ServicesDep,
     template: Annotated[str, Query(max_length=10_000)] = "",
-) -> list[ContentItem]:
-    """Return a task as a template would show it."""
-    check_template(services, project, template)
-    if at >= len(shown.labelled.label_codes):
-        raise Problem(404, "There is no such task")
-    return content_of(services, project, shown, [at], template)[0]
+) -> dict[str, Any]:
+    """Return a task as a template would show it, and the names that a template may contain."""
+    fields = check_template(services, project, template)
+    shown.check(at)
+    return {"fields": fields, "items": content_of(services, project, shown, [at], template)[0]}
 
 
-def check_template(services: Services, project: int, template: str) -> None:
-    names = fields(project, services)
+def check_template(services: Services, project: int, template: str) -> list[str]:
+    """Return the names that a template may contain; raise if it has another."""
+    names = list(dict.fromkeys(["task", *contents(services, project).names]))
     unknown = next((field for field in FIELD.findall(template) if field not in names), None)
     if unknown is not None:
         known = ", ".join(f"{{{name}}}" for name in names)
         raise Problem(422, f"There is no field {{{unknown}}}", f"The template can use {known}.")
+    return names
 
 
 @router.get("/tasks/{at:at}/media/{place:at}", dependencies=REVIEWERS, response_class=FileResponse)
-def media(
-    project: ProjectId, at: At, place: At, shown: Shown, services: ServicesDep
-) -> FileResponse:
+def media(project: int, at: int, place: int, shown: Shown, services: ServicesDep) -> FileResponse:
     """Return an image, sound or video in the folder of the studio: the one at this place of what is
     shown of a task.
     """
+    shown.check(at)
+    items = content_of(services, project, shown, [at])[0]
     path = None
-    if at < len(shown.labelled.label_codes):
-        items = content_of(services, project, shown, [at])[0]
-        if place < len(items) and items[place].href and not items[place].is_remote:
-            path = _media_file(services.files.folder, items[place].text.strip())
+    if place < len(items) and items[place].get("href") and not items[place].get("is_remote"):
+        path = _media_file(services.files.folder, items[place]["text"].strip())
     if path is None:
         detail = "Only files of the folder that a task names are shown."
         raise Problem(404, "There is no such image or sound", detail)
@@ -192,29 +167,27 @@ def media(
     return FileResponse(path, media_type=MEDIA[path.suffix.lower()], headers=headers)
 
 
-def _item(name: str | None, text: str, folder: Path, address: str) -> ContentItem:
-    """Return a field as text, or as the link or the file in the folder that it names."""
-    value = text.strip()
-    if len(value) > MAX_ADDRESS:
-        return ContentItem(name=name, text=text, kind="text")
+def _kind(text: str, folder: Path, address: str) -> dict[str, Any]:
+    """Return whether a field is text, or a link or a file in the folder, with its address."""
+    value, plain = text.strip(), {"kind": "text"}
+    if len(value) > MAX_ADDRESS or {"\n", "\0"} & {*value}:
+        return plain
     is_link, path = re.fullmatch(r"https?://\S+", value) is not None, ""
     # such as http://[
     with suppress(ValueError):
         path = urlsplit(value).path if is_link else value
-    media_type = "" if {"\n", "\0"} & {*path} else MEDIA.get(PurePosixPath(path).suffix.lower(), "")
-    kind: Any = "pdf" if media_type == MEDIA[".pdf"] else media_type.partition("/")[0]
+    media_type = MEDIA.get(PurePosixPath(path).suffix.lower(), "")
+    kind = "pdf" if media_type == MEDIA[".pdf"] else media_type.partition("/")[0]
     if is_link:
         kind = "link" if kind in ("", "pdf") else kind
-        return ContentItem(name=name, text=text, kind=kind, href=value, is_remote=True)
+        return {"kind": kind, "href": value, "is_remote": True}
     if kind and _media_file(folder, value) is not None:
-        return ContentItem(name=name, text=text, kind=kind, href=address)
-    return ContentItem(name=name, text=text, kind="text")
+        return {"kind": kind, "href": address}
+    return plain
 
 
 def _media_file(folder: Path, name: str) -> Path | None:
-    """Return the path of an image or a sound in the folder; None if there is none, or if it lies
-    elsewhere.
-    """
+    """Return the path of an image or a sound in the folder; None if it is not there."""
     with suppress(OSError, ValueError):
         path = (folder / name).resolve()
         is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
@@ -226,18 +199,16 @@ def _media_file(folder: Path, name: str) -> Path | None:
 
 
 def collect_content(path: Path, options: Reading) -> pl.DataFrame:
-    """Return the content of all tasks of a file of votes; it has no fields if the file has nothing
-    but votes.
-    """
+    """Return the content of all tasks of a file of votes; it may have no fields."""
     content = None
     # reading the votes reports what is wrong
     with suppress(InputError):
         sources = find_sources(path, options)
+        is_votes_only = options.shape == "transposed" or (
+            options.shape == "wide" and not options.columns
+        )
         if find_tool(sources[:1], options) is None:
             hidden = {options.annotator, options.label, options.gold, *(options.columns or [])}
-            is_votes_only = options.shape == "transposed" or (
-                options.shape == "wide" and not options.columns
-            )
             if not is_votes_only:
                 content = content_of_table(open_sources(sources), options.task, hidden)
         elif sources[0].record and path.stat().st_size <= MAX_BYTES:
@@ -252,22 +223,22 @@ def read_items(path: Path, name: str) -> pl.DataFrame:
     Columns that look like votes or truths are left out: these would influence who judges.
     """
     if path.is_dir():
-        files = sorted(
-            file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file()
-        )
-        return pl.DataFrame(
-            {KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]}
-        )
+        files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in MEDIA]
+        places = [f"{name}/{file.name}" for file in files]
+        return pl.DataFrame({KEY: [file.stem for file in files], name: places})
     opened = open_table(str(path))
     columns = [str(column) for column in opened.columns]
     votes = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
     kept = [column for column in columns if column not in votes][: MAX_FIELDS + 1]
-    texts = [
-        selectors.by_name(each).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1)
-        for each in kept
-    ]
+    texts = selectors.by_name(kept).cast(pl.String).str.slice(0, MAX_LENGTH + 1)
     with reading(opened.sources[0]):
         return opened.scans[0].select(texts).collect()
+
+
+def by_task(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the first row of each task, with its name under KEY."""
+    rows = table.rename({column: KEY}).drop_nulls(KEY)
+    return rows.unique(KEY, keep="first", maintain_order=True)
 
 
 def match_items(table: pl.DataFrame, tasks: pl.Series, column: str | None) -> dict[str, Any]:
@@ -280,19 +251,19 @@ def match_items(table: pl.DataFrame, tasks: pl.Series, column: str | None) -> di
     )
     if not key:
         raise InputError("the table has no columns")
-    rows = table.rename({key: KEY}).drop_nulls(KEY).unique(KEY, keep="first", maintain_order=True)
+    rows = by_task(table, key)
     inside = rows.filter(pl.col(KEY).is_in(known))
+    examples = inside.head(1).rename({KEY: "\N{NUMBER SIGN}"}).to_dicts()
     return {
         "columns": [name for name in table.columns if name != KEY],
         "task": "" if key == KEY else key,
         "fields": [name for name in rows.columns if name != KEY],
-        "n_tasks": rows.height,
         "matched": inside.height,
         "without": len(tasks) - inside.height,
         "unmatched": rows.height - inside.height,
         "examples": [
             {name: text_of(value) for name, value in row.items() if value is not None}
-            for row in inside.head(3).rename({KEY: "\N{NUMBER SIGN}"}).to_dicts()
+            for row in examples
         ],
         "own_ids": rows.get_column(KEY).head(3).to_list(),
         "task_ids": tasks.head(3).to_list(),

@@ -7,9 +7,8 @@ Truths teach the method. Answers of a sample do not, because they measure its la
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,32 +16,20 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from finegold.studio import measuring
-from finegold.studio.loaded import LoadedResult, by_gain
+from finegold.studio.loaded import LoadedResult, Mask, by_gain
 from finegold.studio.problems import Problem
 from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.security import OWNER
-from finegold.studio.services import (
-    Name,
-    ProjectId,
-    Reviewer,
-    Scalar,
-    Services,
-    ServicesDep,
-    StoreDep,
-    plain_name,
-)
+from finegold.studio.services import Reviewer, Scalar, Services, ServicesDep, plain_name
 from finegold.studio.store import Row, Store, name_key, now
-from finegold.studio.tasks import TaskView, blinded, view_tasks
-from finegold.votes.encoding import MISSING
+from finegold.studio.tasks import HIDDEN, view_tasks
+from finegold.votes.encoding import MISSING, text_of
 
 router = APIRouter(tags=["judging"], prefix="/projects/{project:id}")
 
-NOT_GIVEN = object()
-# What can be undone.
+# what can be undone
 ACTIONS = "('truth', 'skip', 'send_back')"
 MAX_TOGETHER = 10_000
-# of the queue that are looked through
-TASKS_AT_ONCE = 2**14
 Label = Scalar | list[Scalar]
 
 
@@ -56,22 +43,13 @@ class Judgement(BaseModel, extra="forbid"):
     )
     tasks: list[Scalar] = Field(min_length=1, max_length=MAX_TOGETHER)
     label: Label | None = Field(
-        default=None,
-        description="The class, or the list of all that apply; null removes the truth.",
+        None, description="The class, or the list of all that apply; null removes the truth."
     )
     text: str = Field(default="", max_length=10_000, description="Of a comment.")
-    sample: int | None = Field(
-        default=None, ge=1, description="The sample that the tasks are checked for."
-    )
+    sample: int | None = Field(None, ge=1, description="The sample that is checked.")
     before: Label | None = Field(
-        default=None,
-        description="The truth as the client knows it; refused (409) if it has changed.",
+        None, description="The truth as the client knows it; refused (409) if it has changed."
     )
-
-
-class Judged(BaseModel):
-    action: int
-    judged: int
 
 
 class Undo(BaseModel, extra="forbid"):
@@ -79,58 +57,6 @@ class Undo(BaseModel, extra="forbid"):
         None, ge=1, le=2**53, description="The id of the action; by default your newest."
     )
     sample: int | None = Field(default=None, ge=1)
-
-
-class Action(BaseModel):
-    """Something that a reviewer did, which can be undone."""
-
-    id: int
-    at: str
-    kind: str
-    task: Name
-    value: Any
-
-
-class Undone(BaseModel):
-    action: Action
-    judged: int
-
-
-class Truth(BaseModel):
-    task: Name
-    label: Any
-    label_then: Any
-    reviewer: str
-    at: str
-
-
-class Queue(BaseModel):
-    """What a reviewer judges next."""
-
-    left: int
-    judged: int
-    skipped: int
-    sent_back: int
-    to_learn: int
-    done: int
-    total: int
-    fit: int
-    is_sets: bool
-    classes: list[Name]
-    guidelines: str
-    tasks: list[TaskView]
-    actions: list[Action]
-
-
-class Progress(BaseModel):
-    reviewer: str
-    judged: int
-    skipped: int
-    sent_back: int
-    checked: int
-    compared: int
-    agreed: int
-    last: str | None
 
 
 # ---- The log
@@ -149,10 +75,6 @@ def truth_rows(store: Store, project: int) -> dict[str, Row]:
 
 def truths_of(store: Store, project: int) -> dict[Any, Any]:
     return {row["task"]: row["value"] for row in truth_rows(store, project).values()}
-
-
-def count_truths(store: Store, project: int) -> int:
-    return len(truth_rows(store, project))
 
 
 def notes_of(store: Store, project: int) -> dict[str, list[Row]]:
@@ -179,6 +101,57 @@ def set_aside(store: Store, project: int, kind: str, reviewer: str | None = None
     return {key: row for row in rows if (key := name_key(row["task"])) not in judged}
 
 
+def actions_of(
+    store: Store, project: int, reviewer: str, sample: int | None, action: int | None = None
+) -> list[Row]:
+    """Return what a reviewer did, the newest first: what was not undone, or the given action."""
+    return store.rows(
+        "SELECT * FROM judgement WHERE project = ? AND reviewer = ? AND sample IS ? AND source IS"
+        f" NULL AND kind IN {ACTIONS} AND (id = ? OR (? IS NULL AND NOT undone))"
+        " ORDER BY id DESC LIMIT 20",
+        *(project, reviewer, sample, action, action),
+    )
+
+
+def progress_of(store: Store, project: int) -> dict[str, Row]:
+    """Return what each person did."""
+    people: dict[str, Any] = defaultdict(Counter)
+    names = {"truth": "judged", "skip": "skipped", "send_back": "sent_back"}
+    for row in store.rows(
+        "SELECT * FROM judgement WHERE project = ? AND NOT undone AND source IS NULL"
+        f" AND kind IN {ACTIONS} ORDER BY id",
+        project,
+    ):
+        did = people[row["reviewer"]]
+        did["checked" if row["sample"] else names[row["kind"]]] += 1
+        did["last"] = row["at"]
+        if row["label_then"] is not None and row["sample"] is None:
+            did["compared"] += 1
+            did["agreed"] += name_key(row["label_then"]) == name_key(row["value"])
+    return people
+
+
+def states_of(services: Services, project: int, shown: LoadedResult) -> dict[str, Mask]:
+    """Return which tasks are judged, checked, accepted and so on."""
+    store = services.store
+    rows = {
+        "judged": truth_rows(store, project).values(),
+        "sent back": set_aside(store, project, "send_back").values(),
+        "commented": [notes[0] for notes in notes_of(store, project).values()],
+    }
+    states = {state: shown.among([row["task"] for row in each]) for state, each in rows.items()}
+    states["judged"] |= shown.labelled.gold != MISSING
+    checked = measuring.checked_truths(services, project).values()
+    states["checked"] = shown.among([each.task for each in checked])
+    states["accepted"] = measuring.accepted_mask(services, project, shown)
+    states["open"] = ~(states["judged"] | states["checked"] | states["accepted"])
+    return states
+
+
+def words(label: object) -> str:
+    return ", ".join(map(text_of, label)) if isinstance(label, list) else text_of(label)
+
+
 def add_truths(
     store: Store, project: int, source: int, name: str, truths: Iterable[tuple[Any, Any]]
 ) -> None:
@@ -200,36 +173,29 @@ def _write(
 
 @router.post("/judgements", dependencies=REVIEWERS)
 def judge(
-    project: ProjectId,
-    given: Judgement,
-    request: Request,
-    services: ServicesDep,
-    reviewer: Reviewer,
-) -> Judged:
+    project: int, given: Judgement, request: Request, services: ServicesDep, reviewer: Reviewer
+) -> dict[str, int]:
     """Judge one task or several. It is on disk when the response arrives; the next fit uses it."""
-    store = services.store
-    is_owner = visitor_of(request).name == OWNER
-    if given.kind == "settle" and (given.sample is None or not is_owner):
+    store, kind = services.store, given.kind
+    if kind == "settle" and (given.sample is None or visitor_of(request).name != OWNER):
         raise Problem(403, "Only the lead settles disagreements")
     if given.sample is not None:
-        return _answer(services, project, given, reviewer)
+        return {"action": _answer(services, project, given, reviewer)}
     result = services.loaded.shown(project)
     codes = [result.find(task) for task in given.tasks]
-    value: Any = given.text.strip() if given.kind == "note" else None
-    if given.kind == "truth" and given.label is not None:
+    value: Any = given.text.strip() if kind == "note" else None
+    if kind == "truth" and given.label is not None:
         value = result.class_of(given.label)
-    is_from_queue = (
-        given.kind == "truth"
-        and len(codes) == 1
-        and name_key(services.holds.of(project, reviewer)) == name_key(result.task_name(codes[0]))
-    )
-    if given.kind == "note" and not value:
+    if kind == "note" and not value:
         raise Problem(422, "The comment is blank", "Write something, or leave it.")
+    handed = name_key(services.holds.of(project, reviewer))
+    is_from_queue = kind == "truth" and [handed] == [
+        name_key(result.task_name(code)) for code in codes
+    ]
     with store.changing(project):
-        known = truth_rows(store, project)
+        known, action = truth_rows(store, project), 0
         if is_from_queue:
             _add_known(services, project, result, codes[0], known)
-        action = 0
         for code in codes:
             task = result.task_name(code)
             old = known.get(name_key(task))
@@ -240,17 +206,9 @@ def judge(
             if result.labelled.gold[code] == MISSING:
                 then = result.label_value(code)
             n_votes = int(result.labelled.votes_per_task[code])
-            action = _write(
-                store,
-                project,
-                given.kind,
-                task,
-                value,
-                reviewer,
-                label_then=then if given.kind == "truth" else None,
-                n_votes=n_votes,
-            )
-    return Judged(action=action, judged=count_truths(store, project))
+            more = {"label_then": then if kind == "truth" else None, "n_votes": n_votes}
+            action = _write(store, project, kind, task, value, reviewer, **more)
+    return {"action": action}
 
 
 def _check_before(old: Row | None, before: Any) -> None:
@@ -269,36 +227,28 @@ def _add_known(
     Reviewers are not asked again about tasks that a sample has checked. The method learns them
     when it would have learned them without the sample, so that the sample stays like the others.
     """
-    checked = measuring.checked_truths(services, project)
+    checked = list(measuring.checked_truths(services, project).values())
     if not checked:
         return
     place = np.empty(len(result.result.label_codes), np.int64)
     place[result.view(by_gain)] = np.arange(len(place))
-    names = [each.task for each in checked.values()]
-    for task, each in zip(result.codes_of(names).tolist(), checked.values(), strict=True):
+    codes = result.codes_of([each.task for each in checked]).tolist()
+    for task, each in zip(codes, checked, strict=True):
         is_before = 0 <= task < len(place) and place[task] < place[code]
         if is_before and name_key(each.task) not in known:
-            then = result.label_value(task)
-            _write(
-                services.store,
-                project,
-                "known",
-                each.task,
-                each.label,
-                each.by,
-                label_then=then,
-                n_votes=int(result.result.votes_per_task[task]),
-            )
+            n_votes = int(result.result.votes_per_task[task])
+            more = {"label_then": result.label_value(task), "n_votes": n_votes}
+            _write(services.store, project, "known", each.task, each.label, each.by, **more)
 
 
-def _answer(services: Services, project: int, given: Judgement, reviewer: str) -> Judged:
+def _answer(services: Services, project: int, given: Judgement, reviewer: str) -> int:
     store, sample = services.store, measuring.find_sample(services, project, given.sample)
     result = services.loaded.of(project, sample.fit)
-    is_settling = given.kind == "settle"
+    is_settling, is_skip = given.kind == "settle", given.kind == "skip"
     allowed = sample.tasks if is_settling else sample.tasks_for(reviewer)
-    if given.kind not in ("truth", "settle", "note") or given.label is None:
+    if given.kind in ("send_back", "note") or (given.label is None and not is_skip):
         raise Problem(422, "This is no answer", "Say which class is right.")
-    label = result.class_of(given.label)
+    label = None if is_skip else result.class_of(given.label)
     action = 0
     with store.changing(project):
         for task in given.tasks:
@@ -308,55 +258,47 @@ def _answer(services: Services, project: int, given: Judgement, reviewer: str) -
                 raise Problem(404, "This task is not yours to check", detail)
             who = "" if is_settling else reviewer
             action = _write(store, project, given.kind, own, label, who, sample=sample.id)
-    return Judged(action=action, judged=count_truths(store, project))
+    return action
 
 
 @router.post("/undo", dependencies=REVIEWERS)
-def undo(project: ProjectId, which: Undo, store: StoreDep, reviewer: Reviewer) -> Undone:
+def undo(project: int, which: Undo, services: ServicesDep, reviewer: Reviewer) -> Row:
     """Undo an action of the reviewer: a judgement, a skip, sending back, or an answer."""
+    store = services.store
     with store.changing(project):
-        row = store.row(
-            "SELECT * FROM judgement WHERE project = ? AND reviewer = ? AND sample IS ?"
-            f" AND source IS NULL AND kind IN {ACTIONS} AND (id = ? OR (? IS NULL AND NOT undone))"
-            " ORDER BY id DESC LIMIT 1",
-            *(project, reviewer, which.sample, which.action, which.action),
-        )
-        if row is None:
+        found = actions_of(store, project, reviewer, which.sample, which.action)
+        if not found:
             raise Problem(409, "There is nothing to undo")
-        newest = truth_rows(store, project).get(name_key(row["task"]))
-        is_stale = row["kind"] == "truth" and which.sample is None and newest is not None
-        if row["undone"] or (is_stale and newest is not None and newest["id"] > row["id"]):
+        row = found[0]
+        newest = truth_rows(store, project).get(name_key(row["task"]), row)
+        is_truth = row["kind"] == "truth" and which.sample is None
+        if row["undone"] or (is_truth and newest["id"] > row["id"]):
             detail = "Another tab or a program changed it; nothing was undone."
             raise Problem(409, "The truth has changed", detail)
         store.run("UPDATE judgement SET undone = 1 WHERE id = ?", row["id"])
-    return Undone(
-        action=Action(**{name: row[name] for name in Action.model_fields}),
-        judged=count_truths(store, project),
-    )
+    return {"action": _shown(row)}
+
+
+def _shown(action: Row) -> Row:
+    return {name: action[name] for name in ("id", "at", "kind", "task", "value")}
 
 
 @router.get("/judgements", dependencies=REVIEWERS_WHO_SEE)
-def all_truths(project: ProjectId, store: StoreDep) -> list[Truth]:
+def all_truths(project: int, services: ServicesDep) -> list[Row]:
     """Return every truth that counts, of people and of files."""
-    rows = truth_rows(store, project).values()
-    return [Truth(label=row["value"], **_fields(row, Truth)) for row in rows]
-
-
-def _fields(row: Row, model: type[BaseModel]) -> Row:
-    return {name: row[name] for name in model.model_fields if name in row}
+    names = ("task", "label_then", "reviewer", "at")
+    rows = truth_rows(services.store, project).values()
+    return [{"label": row["value"], **{name: row[name] for name in names}} for row in rows]
 
 
 @router.get("/next", dependencies=REVIEWERS)
 def next_tasks(
-    project: ProjectId,
+    project: int,
     services: ServicesDep,
     reviewer: Reviewer,
-    sample: Annotated[
-        int | None,
-        Query(ge=1, description="Tasks of this random sample, which are judged blindly."),
-    ] = None,
+    sample: Annotated[int | None, Query(ge=1, description="Tasks of this random sample.")] = None,
     most: Annotated[int, Query(ge=1, le=100)] = 2,
-) -> Queue:
+) -> Row:
     """Return the tasks to judge next, the best first and skipped ones last.
 
     Of a sample, the next in the order of the draw; their votes and labels are left out, also for
@@ -365,7 +307,7 @@ def next_tasks(
     votes and labels are left out.
     """
     store, row = services.store, services.store.project(project)
-    queue, found = (project, sample), None
+    found, queue = None, (project, sample) if sample else project
     if sample is not None:
         found = measuring.find_sample(services, project, sample)
         result = services.loaded.of(project, found.fit)
@@ -374,115 +316,70 @@ def next_tasks(
     skipped = set_aside(store, project, "skip", reviewer)
     sent_back = set_aside(store, project, "send_back")
     with services.holds.choosing:
+        held = services.holds.by_others(queue, reviewer)
         # Truths are read here: whoever judged a task meanwhile does not hold it any more.
         truths = truth_rows(store, project)
-        held = services.holds.by_others(queue if sample else project, reviewer)
         if found is not None:
             waiting = found.waiting(reviewer, held)
-            codes = result.codes_of(waiting[:most]).tolist()
-            left, total = len(waiting), len(found.tasks_for(reviewer))
+            left, codes = len(waiting), result.codes_of(waiting[:most]).tolist()
+            total = len(found.tasks_for(reviewer))
         else:
-            seen = (truths, skipped, sent_back, held)
+            seen = (held, skipped.values(), sent_back.values())
             left, codes = _waiting(services, project, result, *seen, most)
-            total = 0
+            total = left + len(truths)
         handed = result.task_name(codes[0]) if codes else None
-        services.holds.hold(queue if sample else project, reviewer, handed)
+        services.holds.hold(queue, reviewer, handed)
     tasks = view_tasks(services, project, result, codes)
     hides = row["blind"] or sample is not None
-    actions = store.rows(
-        "SELECT * FROM judgement WHERE project = ? AND NOT undone AND reviewer = ? AND sample IS ?"
-        f" AND source IS NULL AND kind IN {ACTIONS} ORDER BY id DESC LIMIT 20",
-        *(project, reviewer, sample),
-    )
-    return Queue(
-        left=left,
-        judged=len(truths),
-        skipped=len(skipped),
-        sent_back=len(sent_back),
-        to_learn=_count_new(result, truths) if found is None else 0,
-        done=0 if found is None else total - left,
-        total=total,
-        fit=row["shown"] if found is None else found.fit,
-        is_sets=result.is_sets,
-        classes=[plain_name(name) for name in result.classes],
-        guidelines=row["guidelines"],
-        tasks=[blinded(task) for task in tasks] if hides else tasks,
-        actions=[Action(**_fields(action, Action)) for action in actions],
-    )
+    return {
+        "left": left,
+        "judged": len(truths),
+        "skipped": len(skipped),
+        "sent_back": len(sent_back),
+        "to_learn": _count_new(result, truths) if found is None else 0,
+        "done": total - left,
+        "total": total,
+        "is_sets": result.is_sets,
+        "classes": [plain_name(name) for name in result.classes],
+        "guidelines": row["guidelines"],
+        "tasks": [task | HIDDEN for task in tasks] if hides else tasks,
+        "actions": [_shown(each) for each in actions_of(store, project, reviewer, sample)],
+    }
 
 
 def _waiting(
     services: Services,
     project: int,
     result: LoadedResult,
-    truths: dict[str, Row],
-    skipped: dict[str, Row],
-    sent_back: dict[str, Row],
-    held: Sequence[Any],
+    held: list[Any],
+    skipped: Iterable[Row],
+    sent_back: Iterable[Row],
     most: int,
 ) -> tuple[int, list[int]]:
     """Return the number of tasks without a truth, and the first of those to judge."""
-    n, order = len(result.result.label_codes), result.view(by_gain)
-    is_open = result.result.gold == MISSING
-
-    def close(names: Sequence[Any]) -> None:
-        codes = result.codes_of(names)
-        is_open[codes[(codes != MISSING) & (codes < n)]] = False
-
-    close([row["task"] for row in truths.values()])
-    close([each.task for each in measuring.checked_truths(services, project).values()])
-    is_open &= ~measuring.accepted_mask(services, project, result)[:n]
+    n = len(result.result.label_codes)
+    is_open = states_of(services, project, result)["open"][:n]
     left = int(np.count_nonzero(is_open))
-    close(held)
-    for row in sent_back.values():
+    is_open &= ~result.among(held)[:n]
+    for row in sent_back:
         code = int(result.codes_of([row["task"]])[0])
         if 0 <= code < n and result.result.votes_per_task[code] <= row["n_votes"]:
             is_open[code] = False
-    is_late = np.zeros(n, np.bool_)
-    late = result.codes_of([row["task"] for row in skipped.values()])
-    is_late[late[(late != MISSING) & (late < n)]] = True
-    # skipped tasks come last; only as many are looked for as are wanted
-    codes: list[int] = []
-    for mask in (is_open & ~is_late, is_open & is_late):
-        for start in range(0, n, TASKS_AT_ONCE):
-            some = order[start : start + TASKS_AT_ONCE]
-            codes += some[mask[some]][: most - len(codes)].tolist()
-            if len(codes) >= most:
-                return left, codes
-    return left, codes
+    is_late = result.among([row["task"] for row in skipped])[:n]
+    order = result.view(by_gain)
+    order = order[is_open[order]]
+    # skipped tasks come last
+    codes: list[int] = order[~is_late[order]][:most].tolist()
+    return left, codes + order[is_late[order]][: most - len(codes)].tolist()
 
 
 def _count_new(result: LoadedResult, truths: dict[str, Row]) -> int:
     """Return how many truths the result was not fitted with."""
     codes = result.codes_of([row["task"] for row in truths.values()]).tolist()
-    n_new, gold = 0, result.labelled.gold
-    for code, row in zip(codes, truths.values(), strict=True):
-        if code != MISSING:
-            is_learned = gold[code] != MISSING and name_key(result.label_value(code)) == name_key(
-                row["value"]
-            )
-            n_new += not is_learned
-    return n_new
-
-
-@router.get("/reviewers", dependencies=REVIEWERS)
-def reviewers(project: ProjectId, request: Request, store: StoreDep) -> list[Progress]:
-    """Return what each person did. A reviewer who judges blindly sees only their own numbers."""
-    rows = store.rows(
-        "SELECT * FROM judgement WHERE project = ? AND NOT undone AND source IS NULL"
-        f" AND kind IN {ACTIONS} ORDER BY id",
-        project,
-    )
-    person = visitor_of(request).name
-    if person != OWNER and store.project(project)["blind"]:
-        rows = [row | {"label_then": None} for row in rows if row["reviewer"] == person]
-    people: dict[str, dict[str, Any]] = defaultdict(lambda: dict.fromkeys(Progress.model_fields, 0))
-    names = {"truth": "judged", "skip": "skipped", "send_back": "sent_back"}
-    for row in rows:
-        known = people[row["reviewer"]]
-        known["last"] = row["at"]
-        known["checked" if row["sample"] else names[row["kind"]]] += 1
-        if row["label_then"] is not None and row["sample"] is None:
-            known["compared"] += 1
-            known["agreed"] += json.dumps(row["label_then"]) == json.dumps(row["value"])
-    return [Progress(**values | {"reviewer": who}) for who, values in people.items()]
+    gold = result.labelled.gold
+    learned = [
+        gold[code] != MISSING and name_key(result.label_value(code)) == name_key(row["value"])
+        for code, row in zip(codes, truths.values(), strict=True)
+        if code != MISSING
+    ]
+    return learned.count(False)

@@ -1,6 +1,4 @@
-"""Results in memory, loaded when they are first requested; their tasks and annotators sorted,
-filtered and searched.
-"""
+"""Results in memory, loaded when they are first requested, with what was computed from them."""
 
 from __future__ import annotations
 
@@ -19,25 +17,19 @@ from numpy.typing import NDArray
 from finegold.api.result import Result, load
 from finegold.errors import FinegoldError
 from finegold.insight.majority import CLOSE, flipped_tasks
+from finegold.insight.next_votes import Plan, plan
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
 from finegold.studio.problems import NO_VOTES, Problem
 from finegold.studio.store import Store
-from finegold.votes.encoding import MISSING, is_integer_text, match, text_of, to_list
+from finegold.votes.encoding import MISSING, match, text_of, to_list
 
 # a result of a million tasks takes a few hundred megabytes
 MAX_LOADED = 2
 # that are looked up one by one, and not by a join with all
 FEW_NAMES = 2000
-# what may be said of a task, and what it means
-MARKS = {
-    "tied": "two classes have the most votes",
-    "contested": "the label is hardly more probable than the next class",
-    "flipped": "another class has more votes than the label",
-    "unanimous": "all votes are for the same class",
-    "predicted": "it has predictions of a model, but no votes",
-}
+INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 DOUBTS = ("tied", "contested", "flipped")
 Value = TypeVar("Value")
 Mask = NDArray[np.bool_]
@@ -63,7 +55,7 @@ class Loaded:
             try:
                 return self.of(project, fit)
             # another fit may have replaced this one meanwhile
-            except Problem:
+            except (Problem, FinegoldError):
                 if self.store.project(project)["shown"] == fit:
                     raise
 
@@ -72,14 +64,13 @@ class Loaded:
         with self._lock:
             key = (project, fit)
             if key not in self._results:
-                self.remember(project, fit, LoadedResult(self._load(project, fit)))
+                self.remember(project, LoadedResult(self._load(project, fit), fit))
             self._results.move_to_end(key)
             return self._results[key]
 
-    def remember(self, project: int, fit: int, result: LoadedResult) -> None:
+    def remember(self, project: int, result: LoadedResult) -> None:
         with self._lock:
-            result.fit = fit
-            self._results[project, fit] = result
+            self._results[project, result.fit] = result
             while len(self._results) > MAX_LOADED:
                 self._results.popitem(last=False)
 
@@ -94,13 +85,11 @@ class Loaded:
         one reads them only on request.
         """
         if self.store.project(project)["loading"] == 2:
-            raise Problem(
-                409,
-                "The studio ended while it loaded this project",
+            detail = (
                 "Its files may be damaged, or need more memory than is available. They are loaded"
-                " again only if you ask for it.",
-                crashed=project,
+                " again only if you ask for it."
             )
+            raise Problem(409, "The studio ended while it loaded this project", detail)
         with self.store.lock:
             self._loading[project] += 1
             self.store.run("UPDATE project SET loading = 1 WHERE id = ?", project)
@@ -114,33 +103,23 @@ class Loaded:
                     self.store.run("UPDATE project SET loading = 0 WHERE id = ?", project)
 
     def _load(self, project: int, fit: int) -> Result:
-        def model() -> int:
-            row = self.store.row("SELECT model FROM fit WHERE project = ? AND id = ?", project, fit)
-            if row is None:
-                raise Problem(404, "There is no such fit", "It may have been deleted.")
-            if row["model"] is None:
-                detail = "Choose one that has finished and was not replaced."
-                raise Problem(409, "This fit has no result", detail)
-            return int(row["model"])
-
-        blob = model()
-        try:
-            with self.files.temporary(".finegold") as path, self.loading(project):
-                self.store.copy_to(blob, path)
-                return load(path)
-        except FinegoldError:
-            # raises if the fit was replaced meanwhile
-            model()
-            raise
+        row = self.store.row("SELECT model FROM fit WHERE project = ? AND id = ?", project, fit)
+        if row is None:
+            raise Problem(404, "There is no such fit", "It may have been deleted.")
+        if row["model"] is None:
+            detail = "Choose one that has finished and was not replaced."
+            raise Problem(409, "This fit has no result", detail)
+        with self.files.temporary(".finegold") as path, self.loading(project):
+            self.store.copy_to(row["model"], path)
+            return load(path)
 
 
 class LoadedResult:
     """A result with what was computed from it."""
 
-    def __init__(self, result: Result) -> None:
-        self.result, self.votes = result, votes_of(result)
-        # its id, and which of its labels were accepted, by the id of the acceptance
-        self.fit = 0
+    def __init__(self, result: Result, fit: int) -> None:
+        self.result, self.votes, self.fit = result, votes_of(result), fit
+        # which of its labels were accepted, by the id of the acceptance
         self.accepted: dict[int, Mask] = {}
         self.classes = to_list(result.class_names)
         self.class_texts = list(map(text_of, self.classes))
@@ -151,7 +130,6 @@ class LoadedResult:
 
     def warm_up(self) -> None:
         """Compute what the first page needs."""
-        self.page("task", {"confidence": self.confidence}, "confidence", False, 0, 1, None)
         assert self.marks
 
     @cached_property
@@ -190,13 +168,6 @@ class LoadedResult:
         texts: list[str] = self._label_names[labels].tolist()
         return texts
 
-    def places_of(self, other: LoadedResult) -> Codes:
-        """Return the codes here of all tasks of another result."""
-        names = other.labelled.task_names
-        if self.labelled.task_names.values.equals(names.values):
-            return np.arange(len(names))
-        return self.codes_of(names.to_list())
-
     def task_name(self, code: int) -> Any:
         """Return the name of a task as it is in the data."""
         return to_list(self.labelled.task_names[np.array([code])])[0]
@@ -204,6 +175,11 @@ class LoadedResult:
     def task_texts(self, codes: Sequence[int]) -> list[str]:
         names = to_list(self.labelled.task_names[np.array(codes, np.int64)]) if codes else []
         return [text_of(name) for name in names]
+
+    def check(self, at: int) -> None:
+        """Raise if there is no task at this place."""
+        if at >= (n := len(self.labelled.label_codes)):
+            raise Problem(404, "There is no such task", f"There are {n:,}, from zero.")
 
     def find(self, name: Any) -> int:
         """Return the code of a task; the text "7" matches the number 7 of the file."""
@@ -221,26 +197,18 @@ class LoadedResult:
 
     def codes_of(self, names: Sequence[Any]) -> Codes:
         """Return the codes of tasks; -1 for those that the result does not have."""
-        known, more = (
-            self._sorted_names,
-            len(self.labelled.task_names) > len(self.result.task_names),
-        )
+        known, n = self._sorted_names, len(self.result.task_names)
         if not len(names):
             return np.zeros(0, np.int64)
-        if known is None or more or len(names) > FEW_NAMES:
+        if known is None or len(names) > FEW_NAMES or len(self.labelled.task_names) > n:
             return match(names, self.labelled.task_names).astype(np.int64)
-        texts = [text_of(name) for name in names]
+        texts = pl.Series([text_of(name) for name in names])
         if known.dtype.is_integer():
-            isnt = [not is_integer_text(text) or len(text) > 18 for text in texts]
-            numbers = [0 if no else int(text) for text, no in zip(texts, isnt, strict=True)]
-            wanted = pl.Series(numbers, dtype=known.dtype, strict=False)
-        else:
-            isnt = [False] * len(texts)
-            wanted = pl.Series(texts, dtype=pl.String)
-        found = np.atleast_1d(known.search_sorted(wanted)).astype(np.int64)
-        places = np.minimum(found, len(known) - 1)
-        same = (known.gather(places) == wanted).to_numpy() & ~np.array(isnt)
-        return np.where(same, places, MISSING).astype(np.int64)
+            numbers = texts.set(~texts.str.contains(INTEGER), None)
+            texts = numbers.cast(known.dtype, strict=False)
+        places = np.minimum(np.atleast_1d(known.search_sorted(texts)).astype(np.int64), n - 1)
+        same = (known.gather(places) == texts).fill_null(False).to_numpy()
+        return np.where(same, places, MISSING)
 
     def among(self, names: Sequence[Any]) -> Mask:
         mask = np.zeros(len(self.labelled.label_codes), np.bool_)
@@ -260,7 +228,11 @@ class LoadedResult:
 
     @cached_property
     def marks(self) -> dict[str, Mask]:
-        """What may be said of each task: see `MARKS`. Known truths are not in doubt."""
+        """What may be said of each task: several classes have the most votes (tied), the label is
+        hardly more probable than the next class (contested), another class has more votes
+        (flipped), all votes are for one class (unanimous), or only models speak (predicted). Known
+        truths are not in doubt.
+        """
         votes, result = self.votes, self.result
         n = len(result.label_codes)
         unknown = result.gold == MISSING
@@ -287,9 +259,8 @@ class LoadedResult:
         masks["predicted"] = np.arange(n + more) >= n
         return masks
 
-    @property
-    def doubtful(self) -> Mask:
-        return np.asarray(np.logical_or.reduce([self.marks[name] for name in DOUBTS]))
+    def marks_of(self, code: int) -> list[str]:
+        return [mark for mark, mask in self.marks.items() if mask[code]]
 
     def view(self, make: Callable[[Result], Value]) -> Value:
         """Return what a function makes of the result, computed once, even if several tabs request
@@ -302,23 +273,17 @@ class LoadedResult:
         return value
 
     def page(
-        self,
-        table: str,
-        keys: Mapping[str, Any],
-        sort: str,
-        descending: bool,
-        first: int,
-        most: int,
-        mask: Mask | None,
+        self, table: str, keys: Mapping[str, Any], wanted: Any, mask: Mask | None
     ) -> tuple[int, list[int]]:
-        """Return the number of rows of a table that the mask lets pass, and those of a page in the
-        order of a key.
+        """Return how many rows of a table the mask lets pass, and those of a page in the order of a
+        key.
         """
+        sort = wanted.sort
         if (table, sort) not in self._orders:
             self._orders[table, sort] = np.argsort(keys[sort], kind="stable")
-        order = self._orders[table, sort][:: -1 if descending else 1]
+        order = self._orders[table, sort][:: -1 if wanted.descending else 1]
         codes = order if mask is None else order[mask[order]]
-        return len(codes), codes[first : first + most].tolist()
+        return len(codes), codes[wanted.first : wanted.first + wanted.most].tolist()
 
     def containing(self, part: str, kind: Literal["task", "annotator"]) -> Mask:
         """Return which tasks or annotators have this text in their names, whatever its case."""
@@ -326,6 +291,11 @@ class LoadedResult:
             names = self.labelled.task_names if kind == "task" else self.result.annotator_names
             self._texts[kind] = names.values.cast(pl.String).str.to_lowercase()
         return self._texts[kind].str.contains(part.lower(), literal=True).to_numpy(writable=True)
+
+
+def plan_of(result: Result) -> Plan:
+    """Return where further votes are needed, and what to do about annotators."""
+    return plan(result, budget=None)
 
 
 def by_gain(result: Result) -> Codes:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Annotated, Any
@@ -22,15 +21,14 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 from fastapi import APIRouter, Response
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from finegold.insight import certify as maths
-from finegold.studio.loaded import LoadedResult
-from finegold.studio.problems import NO_VOTES, Problem
+from finegold.studio.loaded import LoadedResult, Mask
+from finegold.studio.problems import Problem
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
 from finegold.studio.security import MAX_REVIEWER_LENGTH
-from finegold.studio.services import Name, ProjectId, SampleId, Services, ServicesDep, plain_name
+from finegold.studio.services import Services, ServicesDep, plain_name
 from finegold.studio.store import Row, name_key, now
 from finegold.votes.encoding import MISSING, text_of, to_list
 
@@ -38,7 +36,6 @@ router = APIRouter(tags=["measuring"], prefix="/projects/{project:id}")
 
 PRIOR_SHARED = 20
 PRIOR_ERROR = 0.05
-Mask = NDArray[np.bool_]
 
 
 class Wanted(BaseModel, extra="forbid"):
@@ -47,9 +44,7 @@ class Wanted(BaseModel, extra="forbid"):
         0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most."
     )
     auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
-        [],
-        max_length=20,
-        description="Who checks them; empty: anybody. Two or more share the tasks.",
+        [], max_length=20, description="Who checks them; empty: anybody. Several share the tasks."
     )
     overlap: float = Field(
         default=0.2, ge=0, le=1, description="The share of the tasks that all auditors check."
@@ -57,63 +52,13 @@ class Wanted(BaseModel, extra="forbid"):
     seed: int | None = Field(default=None, ge=0, le=2**31)
 
 
-class Disagreement(BaseModel):
-    """A task on which auditors disagree."""
+@dataclass
+class Checked:
+    """A task that a sample has checked."""
 
-    task: Name
-    text: str
-    labels: dict[str, str]
-    settled: str | None
-
-
-class Auditor(BaseModel):
-    name: str
-    done: int
-    total: int
-
-
-class Measured(BaseModel):
-    """How many labels are right: a share, its interval, and where it comes from."""
-
-    estimate: float
-    low: float
-    high: float
-    n_checks: int
-    at: str
-    by: list[str]
-    samples: list[int]
-    fit: int
-    shown: int
-    is_carried: bool
-    n_tasks: int
-    n_known: int
-    n_new: int
-    n_shared: int
-    n_apart: int
-    headline: str
-    sentences: list[str]
-
-
-class SampleView(BaseModel):
-    """A sample, how far it is checked, and what it shows."""
-
-    id: int
-    at: str
-    fit: int
-    n: int
-    done: int
-    risk: float
-    is_over: bool
-    is_current: bool
-    promise: str
-    auditors: list[Auditor]
-    shared: int
-    agreed: int
-    disagreements: list[Disagreement]
-    classes: list[Name]
-    acceptable: int
-    accepted: int
-    next_step: str
+    task: Any
+    label: Any
+    by: str
 
 
 @dataclass
@@ -147,13 +92,18 @@ class Sample:
         return [row[0] for row in self.rows]
 
     @property
+    def stratum(self) -> Any:
+        return np.array([row[1] for row in self.rows])
+
+    @property
     def truths(self) -> dict[str, Any]:
         """The truth of each task by its key; not of those on which auditors disagree."""
-        agreed = {}
-        for key, by_auditor in self.answers.items():
-            labels = {name_key(label): label for label in by_auditor.values()}
-            if len(labels) == 1:
-                agreed[key] = next(iter(labels.values()))
+        apart = {*self.apart}
+        agreed = {
+            key: next(iter(by_auditor.values()))
+            for key, by_auditor in self.answers.items()
+            if key not in apart
+        }
         return agreed | self.settled
 
     @property
@@ -170,7 +120,20 @@ class Sample:
 
     @property
     def is_over(self) -> bool:
-        return self.closed or all(name_key(task) in self.truths for task in self.tasks)
+        return self.closed or len(self.checked) == len(self.rows)
+
+    @property
+    def checked(self) -> dict[str, Checked]:
+        truths = self.truths
+        return {
+            key: Checked(task, truths[key], ", ".join(self.answers.get(key, {})))
+            for task in self.tasks
+            if (key := name_key(task)) in truths
+        }
+
+    @property
+    def people(self) -> list[str]:
+        return sorted({who for by in self.answers.values() for who in by})
 
     def tasks_for(self, reviewer: str) -> list[Any]:
         """Return the tasks that a reviewer is asked to check, in the order of the draw."""
@@ -189,23 +152,14 @@ class Sample:
     def waiting(self, reviewer: str, held: list[Any]) -> list[Any]:
         """Return the tasks that a reviewer still has to check, those that they skipped last."""
         is_split = len(self.auditors) > 1
-        apart = [] if is_split else list(map(name_key, held))
+        others = [] if is_split else list(map(name_key, held))
         waiting = []
         for task in self.tasks_for(reviewer) if not self.closed else []:
             key = name_key(task)
             is_done = reviewer in self.answers.get(key, {}) if is_split else key in self.answers
-            if not is_done and key not in self.settled and key not in apart:
+            if not is_done and key not in self.settled and key not in others:
                 waiting.append(task)
         return sorted(waiting, key=lambda task: (name_key(task), reviewer) in self.skipped)
-
-
-@dataclass
-class Checked:
-    """A task that a sample has checked."""
-
-    task: Any
-    label: Any
-    by: str
 
 
 # ---- Reading samples
@@ -217,30 +171,22 @@ def all_samples(services: Services, project: int) -> list[Sample]:
     """
     store, samples = services.store, {}
     for row in store.rows("SELECT * FROM sample WHERE project = ? ORDER BY id", project):
-        plan = row["plan"]
-        samples[row["id"]] = Sample(
-            id=row["id"],
-            fit=row["fit"],
-            at=row["at"],
-            closed=bool(row["closed"]),
-            auditors=row["auditors"],
-            overlap=row["overlap"],
-            rows=[(task, stratum) for task, stratum in plan.pop("rows")],
-            **plan,
-        )
-    answers: dict[int, list[Row]] = defaultdict(list)
-    for row in store.rows(
+        plan, names = row["plan"], ("id", "fit", "at", "auditors", "overlap")
+        own = {name: row[name] for name in names} | {"closed": bool(row["closed"])}
+        samples[row["id"]] = Sample(**own, **plan)
+    answers = store.rows(
         "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone ORDER BY id",
         project,
-    ):
-        answers[row["sample"]].append(row)
+    )
     checked: dict[str, Checked] = {}
     for sample in samples.values():
-        for task in sample.tasks:
-            if (known := checked.get(key := name_key(task))) is not None:
+        for key in map(name_key, sample.tasks):
+            if (known := checked.get(key)) is not None:
                 sample.answers[key] = {known.by: known.label}
-        for row in answers[sample.id]:
+        for row in answers:
             key = name_key(row["task"])
+            if row["sample"] != sample.id:
+                continue
             if row["kind"] == "settle":
                 sample.settled[key] = row["value"]
             elif row["kind"] == "skip":
@@ -248,24 +194,15 @@ def all_samples(services: Services, project: int) -> list[Sample]:
             else:
                 sample.answers.setdefault(key, {})[row["reviewer"]] = row["value"]
             sample.last = row["at"]
-        checked |= _checked(sample)
+        checked |= sample.checked
     return list(samples.values())
-
-
-def _checked(sample: Sample) -> dict[str, Checked]:
-    truths = sample.truths
-    return {
-        key: Checked(task, truths[key], ", ".join(sample.answers.get(key, {})))
-        for task in sample.tasks
-        if (key := name_key(task)) in truths
-    }
 
 
 def checked_truths(services: Services, project: int) -> dict[str, Checked]:
     """Return the tasks that samples have checked, by the keys of their names."""
     checked: dict[str, Checked] = {}
     for sample in all_samples(services, project):
-        checked |= _checked(sample)
+        checked |= sample.checked
     return checked
 
 
@@ -279,16 +216,30 @@ def find_sample(services: Services, project: int, sample: int | None) -> Sample:
 # ---- What samples show
 
 
+def _compare(sample: Sample, result: LoadedResult) -> tuple[Mask, Mask]:
+    """Return which tasks of a sample are checked, and for which of these the label is right."""
+    truths, codes = sample.truths, result.codes_of(sample.tasks).tolist()
+    answered, right = np.zeros(len(codes), np.bool_), np.zeros(len(codes), np.bool_)
+    for place, (task, code) in enumerate(zip(sample.tasks, codes, strict=True)):
+        truth = truths.get(name_key(task))
+        if truth is not None and code != MISSING:
+            answered[place] = True
+            right[place] = _texts(result.label_value(code)) == _texts(truth)
+    return answered, right
+
+
+def _texts(label: Any) -> set[str]:
+    return set(map(text_of, label if isinstance(label, list) else [label]))
+
+
 def _interval(sample: Sample, result: LoadedResult) -> maths.Interval:
     """Return the share of right labels among the tasks that a sample speaks for."""
-    truths, codes = sample.truths, result.codes_of(sample.tasks).tolist()
-    stratum = np.array([row[1] for row in sample.rows])
-    answered, right = _compare(sample, result, truths, codes)
+    answered, right = _compare(sample, result)
     sizes, confidence = np.array(sample.sizes), np.array(sample.confidence)
 
     def interval(counted: Mask, hits: Mask) -> maths.Interval:
-        n_checked = np.bincount(stratum[counted], minlength=len(sizes))
-        n_right = np.bincount(stratum[hits & counted], minlength=len(sizes)).astype(float)
+        n_checked = np.bincount(sample.stratum[counted], minlength=len(sizes))
+        n_right = np.bincount(sample.stratum[hits & counted], minlength=len(sizes)).astype(float)
         return maths.accuracy_interval(sizes, n_checked, n_right, confidence)
 
     found = interval(answered, right)
@@ -300,129 +251,92 @@ def _interval(sample: Sample, result: LoadedResult) -> maths.Interval:
     return found
 
 
-def _compare(
-    sample: Sample, result: LoadedResult, truths: dict[str, Any], codes: list[int]
-) -> tuple[Mask, Mask]:
-    """Return which tasks of a sample are checked, and for which of these the label is right."""
-    answered, right = np.zeros(len(codes), np.bool_), np.zeros(len(codes), np.bool_)
-    for place, (task, code) in enumerate(zip(sample.tasks, codes, strict=True)):
-        truth = truths.get(name_key(task))
-        if truth is not None and code != MISSING:
-            answered[place] = True
-            right[place] = _same(result.label_value(code), truth)
-    return answered, right
-
-
-def _same(label: Any, truth: Any) -> bool:
-    if isinstance(label, list) and isinstance(truth, list):
-        return set(map(text_of, label)) == set(map(text_of, truth))
-    return text_of(label) == text_of(truth)
-
-
 def acceptable(sample: Sample, result: LoadedResult) -> int:
     """Return how many of the labels that were most confident at the draw may be accepted."""
-    answered, right = _compare(
-        sample, result, sample.truths, result.codes_of(sample.tasks).tolist()
-    )
+    answered, right = _compare(sample, result)
     if not answered.any():
         return 0
-    stratum = np.array([row[1] for row in sample.rows])
     sizes, confidence = np.array(sample.sizes), np.array(sample.confidence)
     # a task without an answer counts as wrong
-    return maths.accepted_strata(sizes, stratum, ~right, confidence, sample.risk)
+    return maths.accepted_strata(sizes, sample.stratum, ~right, confidence, sample.risk)
 
 
-def reviewer_error(samples: list[Sample]) -> tuple[float, int, int]:
-    """Return how often people who check err, the tasks that several checked, and those apart."""
-    shared, apart = (
-        sum(len(getattr(each, name)) for each in samples) for name in ("shared", "apart")
-    )
+def reviewer_error(n_shared: int, n_apart: int) -> float:
+    """Return how often people who check err, by the tasks that several checked, and those apart."""
     # each of two answers is wrong as often, so a disagreement is half an error of either
-    error = (apart / 2 + PRIOR_ERROR * PRIOR_SHARED) / (shared + PRIOR_SHARED)
-    return error, shared, apart
+    return (n_apart / 2 + PRIOR_ERROR * PRIOR_SHARED) / (n_shared + PRIOR_SHARED)
 
 
-def measure(
-    services: Services, project: int, fit: int | None = None, result: LoadedResult | None = None
-) -> Measured | None:
-    """Return how many labels of a fit (by default the one shown) are right, by all samples that are
-    over and that speak for the same tasks; None if there is none.
+def measure(services: Services, project: int, result: LoadedResult) -> Row | None:
+    """Return how many labels of a result are right (a share, its interval, and where it comes
+    from), by all samples that are over and that speak for the same tasks; None if there is none.
     """
-    shown = fit or services.store.project(project)["shown"]
     every = all_samples(services, project)
     over = [each for each in every if each.is_over and each.truths]
-    if shown is None or not over:
+    if not over:
         return None
     newest = over[-1]
     total = newest.population + newest.known
     samples = [each for each in over if each.population + each.known == total]
-    result = result or services.loaded.of(project, shown)
-    error, n_shared, n_apart = reviewer_error(every)
-    n_truths = int((result.result.gold != MISSING).sum())
-    n_checks, half, estimate = [], np.zeros(2), 0.0
+    n_shared, n_apart = (sum(len(getattr(e, name)) for e in every) for name in ("shared", "apart"))
+    error = reviewer_error(n_shared, n_apart)
+    half, estimate = np.zeros(2), 0.0
     n_all = sum(len(each.rows) for each in samples)
     for sample in samples:
         found = _interval(sample, result)
         # known truths count as right
         share, weight = sample.population / total, len(sample.rows) / n_all
-        here, low, high = (
-            share * value + 1 - share for value in (found.estimate, found.low, found.high)
-        )
+        ends = (found.estimate, found.low, found.high)
+        here, low, high = (share * value + 1 - share for value in ends)
         estimate += weight * here
         half += (weight * (here - low)) ** 2, (weight * (high - here)) ** 2
-        n_checks.append({name_key(task) for task in sample.tasks} & sample.truths.keys())
     # tasks that are in several samples say nothing twice
-    n_distinct = len(set().union(*n_checks))
-    low_half, high_half = np.sqrt(half * sum(map(len, n_checks)) / max(n_distinct, 1))
-    low = max(0.0, estimate - low_half - error * n_truths / max(total, 1))
-    high = min(1.0, (estimate + high_half) / (1 - error))
-    people = dict.fromkeys(
-        who for each in samples for by in each.answers.values() for who in by if who
-    )
-    measured = Measured(
-        estimate=estimate,
-        low=low,
-        high=max(high, estimate),
-        n_checks=n_distinct,
-        at=max(each.last for each in samples),
-        by=list(people),
-        samples=[each.id for each in samples],
-        fit=newest.fit,
-        shown=shown,
-        is_carried=newest.fit != shown,
-        n_tasks=total,
-        n_known=newest.known,
-        n_new=max(len(result.labelled.label_codes) - total, 0),
-        n_shared=n_shared,
-        n_apart=n_apart,
-        headline=f"{100 * estimate:.1f} % of the labels are right",
-        sentences=[],
-    )
-    measured.sentences = _explain(measured)
-    return measured
+    keys = [key for each in samples for key in each.checked]
+    n_checks = len({*keys})
+    low_half, high_half = np.sqrt(half * len(keys) / max(n_checks, 1))
+    n_truths = int((result.result.gold != MISSING).sum())
+    measured: Row = {
+        "estimate": estimate,
+        "low": max(0.0, estimate - low_half - error * n_truths / max(total, 1)),
+        "high": max(estimate, min(1.0, (estimate + high_half) / (1 - error))),
+        "n_checks": n_checks,
+        "at": max(each.last for each in samples),
+        "by": list(dict.fromkeys(who for each in samples for who in each.people if who)),
+        "samples": [each.id for each in samples],
+        "fit": newest.fit,
+        "shown": result.fit,
+        "is_carried": newest.fit != result.fit,
+        "n_tasks": total,
+        "n_known": newest.known,
+        "n_new": max(len(result.labelled.label_codes) - total, 0),
+        "n_shared": n_shared,
+        "n_apart": n_apart,
+        "headline": f"{100 * estimate:.1f} % of the labels are right",
+    }
+    return measured | {"sentences": _explain(measured)}
 
 
-def _explain(m: Measured) -> list[str]:
+def _explain(m: Row) -> list[str]:
     words = [
-        f"Between {100 * m.low:.1f} % and {100 * m.high:.1f} %, with 95 % certainty: measured on"
-        f" {m.n_checks:,} random tasks, the last of them on {m.at[:10]}."
+        f"Between {100 * m['low']:.1f} % and {100 * m['high']:.1f} %, with 95 % certainty: measured"
+        f" on {m['n_checks']:,} random tasks, the last of them on {m['at'][:10]}."
     ]
-    if m.is_carried:
+    if m["is_carried"]:
         words.append(
-            f"The tasks were drawn from fit {m.fit}. The labels were computed again since, and the"
-            " same checks were compared with the new labels."
+            f"The tasks were drawn from fit {m['fit']}. The labels were computed again since, and"
+            " the same checks were compared with the new labels."
         )
-    if m.n_new:
+    if m["n_new"]:
         words.append(
-            f"It is about the {m.n_tasks:,} tasks that there were. {m.n_new:,} came later: draw"
-            " another sample to include them."
+            f"It is about the {m['n_tasks']:,} tasks that there were. {m['n_new']:,} came later:"
+            " draw another sample to include them."
         )
-    if m.n_known:
-        words.append(f"{m.n_known:,} of the tasks had a known truth, which counts as right.")
-    if m.n_shared:
+    if m["n_known"]:
+        words.append(f"{m['n_known']:,} of the tasks had a known truth, which counts as right.")
+    if m["n_shared"]:
         words.append(
-            f"Several people checked {m.n_shared:,} of the tasks and disagreed on {m.n_apart:,}:"
-            " the interval allows for that."
+            f"Several people checked {m['n_shared']:,} of the tasks and disagreed on"
+            f" {m['n_apart']:,}: the interval allows for that."
         )
     else:
         words.append(
@@ -432,11 +346,45 @@ def _explain(m: Measured) -> list[str]:
     return words
 
 
+def for_report(measured: Row | None, result: LoadedResult) -> dict[str, Any] | None:
+    """Return the measurement as the report takes it."""
+    if measured is None:
+        return None
+    accuracy = {name: measured[name] for name in ("estimate", "low", "high")}
+    return {
+        "accuracy": {**accuracy, "checked": measured["n_checks"]},
+        "date": measured["at"],
+        "method": result.result.method,
+        "tasks": measured["n_tasks"],
+    }
+
+
+def certificate_html(title: str, measured: Row) -> str:
+    """Return the measurement as a page of its own."""
+    facts = {
+        "labels of": f"fit {measured['shown']}, drawn from fit {measured['fit']}",
+        "tasks": f"{measured['n_tasks']:,}",
+        "random tasks checked": f"{measured['n_checks']:,}",
+        "checked by": ", ".join(measured["by"]) or "the owner",
+        "last check": measured["at"][:10],
+    }
+    rows = "".join(f"<tr><th>{name}<td>{html.escape(value)}" for name, value in facts.items())
+    words = "".join(f"<p>{html.escape(each)}</p>" for each in measured["sentences"])
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>How many labels are right'
+        "</title><style>body{font:16px/1.5 sans-serif;max-width:45em;margin:2em auto;padding:0 1em}"
+        "th,td{text-align:left;padding:.2em 1em .2em 0;vertical-align:top}</style>"
+        f"<p>{html.escape(title)}</p><h1>{measured['headline']}</h1>{words}"
+        f"<h2>How it was measured</h2><table>{rows}</table></html>"
+    )
+
+
 # ---- Accepting
 
 
-def accepted_rows(services: Services, project: int) -> list[Row]:
-    return services.store.rows(
+def accepted_row(services: Services, project: int) -> Row | None:
+    """Return the newest acceptance that was not taken back."""
+    return services.store.row(
         "SELECT * FROM judgement WHERE project = ? AND kind = 'accept' AND NOT undone"
         " ORDER BY id DESC LIMIT 1",
         project,
@@ -448,9 +396,10 @@ def accepted_mask(services: Services, project: int, result: LoadedResult) -> Mas
     them, as far as they have not changed since.
     """
     mask = np.zeros(len(result.labelled.label_codes), np.bool_)
-    for row in accepted_rows(services, project):
-        if row["id"] in result.accepted:
-            return result.accepted[row["id"]].copy()
+    row = accepted_row(services, project)
+    if row is None:
+        return mask
+    if row["id"] not in result.accepted:
         path = services.files.stored(row["value"]["blob"], "accepted.parquet")
         table = pl.read_parquet(path)
         codes = result.codes_of([json.loads(task) for task in table["task"]])
@@ -458,78 +407,70 @@ def accepted_mask(services: Services, project: int, result: LoadedResult) -> Mas
         then = np.array(table["label"].to_list(), dtype=object)[known]
         same = np.array(result.label_texts(codes[known]), dtype=object) == then
         mask[codes[known[same]]] = True
-        result.accepted[row["id"]] = mask.copy()
-    return mask
+        result.accepted[row["id"]] = mask
+    return result.accepted[row["id"]].copy()
 
 
 # ---- Routes
 
 
 @router.get("/samples", dependencies=REVIEWERS_WHO_SEE)
-def samples(project: ProjectId, services: ServicesDep) -> list[SampleView]:
-    """Return all samples, the newest first."""
-    return [_view(services, project, each) for each in reversed(all_samples(services, project))]
+def samples(project: int, services: ServicesDep) -> list[Row]:
+    """Return all samples, the newest first: how far each is checked, and what it shows."""
+    found = reversed(all_samples(services, project))
+    return [view_sample(services, project, each) for each in found]
 
 
-def _view(services: Services, project: int, sample: Sample) -> SampleView:
-    shown = services.store.project(project)["shown"]
-    truths, apart = sample.truths, sample.apart
-    n_done, n = sum(name_key(task) in truths for task in sample.tasks), len(sample.rows)
+def view_sample(services: Services, project: int, sample: Sample) -> Row:
     # a fit that was replaced is not loaded again for its old samples
-    result = services.loaded.shown(project) if shown is not None else None
-    n_acceptable = acceptable(sample, result) if result is not None and sample.is_over else 0
-    accepted = [
-        row for row in accepted_rows(services, project) if row["value"]["sample"] == sample.id
+    result = services.loaded.shown(project)
+    n_done, n = len(sample.checked), len(sample.rows)
+    n_acceptable = acceptable(sample, result) if sample.is_over else 0
+    accepted = (accepted_row(services, project) or {}).get("value", {})
+    n_accepted = accepted["n"] if accepted.get("sample") == sample.id else 0
+    names = {name_key(task): task for task in sample.tasks}
+    apart = [
+        {
+            "task": plain_name(names[key]),
+            "text": text_of(names[key]),
+            "labels": {who: _text(label) for who, label in sample.answers[key].items()},
+            "settled": _text(sample.settled[key]) if key in sample.settled else None,
+        }
+        for key in sample.apart
     ]
-    people = sample.auditors or sorted({who for by in sample.answers.values() for who in by})
-    open_apart, n_left = [key for key in apart if key not in sample.settled], n - n_done
-    if open_apart:
-        next_step = f"Settle {_count(len(open_apart), 'disagreement')} of the auditors."
+    n_open = sum(each["settled"] is None for each in apart)
+    if n_open:
+        next_step = f"Settle {_count(n_open, 'disagreement')} of the auditors."
     elif not sample.is_over:
-        next_step = f"Check {_count(n_left, 'more task')}."
-    elif accepted:
+        next_step = f"Check {_count(n - n_done, 'more task')}."
+    elif n_accepted:
         next_step = "Judge the tasks that were not accepted, the least certain first."
-    elif n_acceptable >= sample.population:
-        next_step = "All labels may be accepted at this risk."
     elif n_acceptable:
         next_step = f"Accept the {n_acceptable:,} most confident labels, and judge the others."
     else:
         next_step = "Judge the least certain tasks, or collect more votes."
-    keys = {name_key(task): task for task in sample.tasks}
-    return SampleView(
-        id=sample.id,
-        at=sample.at,
-        fit=sample.fit,
-        n=n,
-        done=n_done,
-        risk=sample.risk,
-        is_over=sample.is_over,
-        is_current=sample.fit == shown,
-        promise=_promise(sample),
-        auditors=[
-            Auditor(
-                name=who,
-                done=sum(who in by for by in sample.answers.values()),
-                total=len(sample.tasks_for(who)),
-            )
-            for who in people
-        ],
-        shared=len(sample.shared),
-        agreed=len(sample.shared) - len(apart),
-        disagreements=[
-            Disagreement(
-                task=plain_name(keys[key]),
-                text=text_of(keys[key]),
-                labels={who: _text(label) for who, label in sample.answers[key].items()},
-                settled=None if key not in sample.settled else _text(sample.settled[key]),
-            )
-            for key in apart
-        ],
-        classes=[] if result is None else [plain_name(name) for name in result.classes],
-        acceptable=n_acceptable,
-        accepted=accepted[0]["value"]["n"] if accepted else 0,
-        next_step=next_step,
-    )
+    auditors = [
+        {
+            "name": who,
+            "done": sum(who in by for by in sample.answers.values()),
+            "total": len(sample.tasks_for(who)),
+        }
+        for who in sample.auditors or sample.people
+    ]
+    return {
+        **{name: getattr(sample, name) for name in ("id", "at", "fit", "risk", "is_over")},
+        "n": n,
+        "done": n_done,
+        "promise": _promise(sample),
+        "auditors": auditors,
+        "shared": len(sample.shared),
+        "agreed": len(sample.shared) - len(apart),
+        "disagreements": apart,
+        "classes": [plain_name(name) for name in result.classes],
+        "acceptable": n_acceptable,
+        "accepted": n_accepted,
+        "next_step": next_step,
+    }
 
 
 def _text(label: Any) -> str:
@@ -541,8 +482,8 @@ def _count(n: int, word: str) -> str:
 
 
 def _promise(sample: Sample) -> str:
-    n, sizes = len(sample.rows), np.array(sample.sizes)
-    confidence, checks = np.array(sample.confidence), np.array(sample.checks)
+    n, sizes, checks = len(sample.rows), np.array(sample.sizes), np.array(sample.checks)
+    confidence = np.array(sample.confidence)
     expected = np.clip(confidence, maths.LEAST, maths.MOST) * checks
     found = maths.accuracy_interval(sizes, checks, expected, confidence)
     words = (
@@ -556,44 +497,39 @@ def _promise(sample: Sample) -> str:
 
 
 @router.post("/samples", dependencies=ONLY_OWNER, status_code=201)
-def draw(project: ProjectId, wanted: Wanted, services: ServicesDep) -> SampleView:
+def draw(project: int, wanted: Wanted, services: ServicesDep) -> Row:
     """Draw tasks at random from the result that is shown. Earlier samples are kept."""
     people = [name.strip() for name in wanted.auditors]
     if len(set(people)) < len(people):
         raise Problem(422, "An auditor is named twice", "Name each of them once.")
-    store, fit = services.store, services.store.project(project)["shown"]
-    if fit is None:
-        raise Problem(*NO_VOTES)
-    earlier = store.rows("SELECT count(*) AS n FROM sample WHERE project = ?", project)[0]["n"]
-    seed = earlier if wanted.seed is None else wanted.seed
-    plan = draw_plan(services.loaded.of(project, fit), wanted.n, wanted.risk, seed)
+    store, result = services.store, services.loaded.shown(project)
+    earlier = store.rows("SELECT 1 FROM sample WHERE project = ?", project)
+    seed = len(earlier) if wanted.seed is None else wanted.seed
+    plan = draw_plan(result, wanted.n, wanted.risk, seed)
     with store.changing(project):
         overlap = wanted.overlap if len(people) > 1 else 0.0
         more = {"plan": plan, "auditors": people, "overlap": overlap, "at": now()}
-        sample = store.insert("sample", project=project, fit=fit, **more)
-    return _view(services, project, find_sample(services, project, sample))
+        sample = store.insert("sample", project=project, fit=result.fit, **more)
+    return view_sample(services, project, find_sample(services, project, sample))
 
 
 def draw_plan(result: LoadedResult, n: int, risk: float, seed: int) -> dict[str, Any]:
     """Draw n tasks without a known truth in strata of confidence."""
-    tasks = _unknown(result)
+    tasks = np.flatnonzero(result.labelled.gold == MISSING)
     if not len(tasks):
-        detail = "Every label is a known truth."
-        raise Problem(409, "There is nothing to check", detail)
+        raise Problem(409, "There is nothing to check", "Every label is a known truth.")
     confidence = np.asarray(result.confidence[tasks], np.float64)
     n = min(n, len(tasks))
     stratum = maths.stratify(confidence, maths.strata_for(n))
     sizes = np.bincount(stratum)
     checks = maths.allocate(sizes, n)
     generator = np.random.default_rng(seed)
-    chosen = np.concatenate(
-        [
-            generator.choice(np.flatnonzero(stratum == number), n_checks, replace=False)
-            for number, n_checks in enumerate(checks.tolist())
-        ]
-    )
-    chosen = generator.permutation(chosen)
-    names = to_list(result.labelled.task_names[tasks[chosen]])
+    chosen = [
+        generator.choice(np.flatnonzero(stratum == number), n_checks, replace=False)
+        for number, n_checks in enumerate(checks.tolist())
+    ]
+    order = generator.permutation(np.concatenate(chosen))
+    names = to_list(result.labelled.task_names[tasks[order]])
     return {
         "risk": risk,
         "population": len(tasks),
@@ -601,85 +537,46 @@ def draw_plan(result: LoadedResult, n: int, risk: float, seed: int) -> dict[str,
         "sizes": sizes.tolist(),
         "checks": checks.tolist(),
         "confidence": (np.bincount(stratum, confidence) / sizes).round(6).tolist(),
-        "rows": list(zip(map(plain_name, names), stratum[chosen].tolist(), strict=True)),
+        "rows": list(zip(map(plain_name, names), stratum[order].tolist(), strict=True)),
     }
 
 
-def _unknown(result: LoadedResult) -> NDArray[np.int64]:
-    return np.flatnonzero(result.labelled.gold == MISSING)
-
-
 @router.post("/samples/{sample:id}/close", dependencies=ONLY_OWNER)
-def close(project: ProjectId, sample: SampleId, services: ServicesDep) -> SampleView:
+def close(project: int, sample: int, services: ServicesDep) -> Row:
     """End a sample before all its tasks are checked: the interval allows for any answer to them."""
-    found = find_sample(services, project, sample)
-    if not found.truths:
+    if not find_sample(services, project, sample).truths:
         raise Problem(409, "Nothing is checked yet", "Check some of its tasks first.")
     with services.store.changing(project):
         services.store.update("sample", sample, closed=1)
-    return _view(services, project, find_sample(services, project, sample))
+    return view_sample(services, project, find_sample(services, project, sample))
 
 
 @router.post("/samples/{sample:id}/accept", dependencies=ONLY_OWNER)
-def accept(project: ProjectId, sample: SampleId, services: ServicesDep) -> SampleView:
+def accept(project: int, sample: int, services: ServicesDep) -> Row:
     """Accept the most confident labels, as many as the sample allows."""
-    found = find_sample(services, project, sample)
-    n = acceptable(found, services.loaded.shown(project)) if found.is_over else 0
+    found, shown = find_sample(services, project, sample), services.loaded.shown(project)
+    n = acceptable(found, shown) if found.is_over else 0
     if not n:
         detail = "More checks, or a higher risk, may allow some."
         raise Problem(409, "No label can be accepted by this sample", detail)
     drawn = services.loaded.of(project, found.fit)
-    tasks = _unknown(drawn)
-    surest = tasks[maths.by_confidence(np.asarray(drawn.confidence[tasks], np.float64))][
-        :n
-    ].tolist()
-    shown = services.loaded.shown(project)
-    names = to_list(drawn.labelled.task_names[np.array(surest)])
+    tasks = np.flatnonzero(drawn.labelled.gold == MISSING)
+    surest = tasks[maths.by_confidence(np.asarray(drawn.confidence[tasks], np.float64))][:n]
+    names = to_list(drawn.labelled.task_names[surest])
     codes = shown.codes_of(names).tolist()
     labels = [shown.label_texts([code])[0] if code != MISSING else "" for code in codes]
     table = pl.DataFrame({"task": list(map(name_key, names)), "label": labels})
     blob = services.files.keep(table.write_parquet, ".parquet")
-    value = {"n": n, "sample": sample, "fit": drawn and found.fit, "risk": found.risk, "blob": blob}
+    value = {"n": n, "sample": sample, "fit": found.fit, "risk": found.risk, "blob": blob}
     with services.store.changing(project):
-        services.store.insert(
-            "judgement", project=project, task="", kind="accept", value=value, reviewer="", at=now()
-        )
-    return _view(services, project, find_sample(services, project, sample))
+        said = {"kind": "accept", "task": "", "value": value, "reviewer": "", "at": now()}
+        services.store.insert("judgement", project=project, **said)
+    return view_sample(services, project, found)
 
 
 @router.delete("/accepted", dependencies=ONLY_OWNER, status_code=204, response_class=Response)
-def undo_accept(project: ProjectId, services: ServicesDep) -> None:
+def undo_accept(project: int, services: ServicesDep) -> None:
     """Take back the acceptance of labels."""
+    sql = "UPDATE judgement SET undone = 1 WHERE project = ? AND kind = 'accept'"
     with services.store.changing(project):
-        services.store.run(
-            "UPDATE judgement SET undone = 1 WHERE project = ? AND kind = 'accept'", project
-        )
-
-
-def for_report(measured: Measured, result: LoadedResult) -> dict[str, Any]:
-    """Return the measurement as the report takes it."""
-    names = ("estimate", "low", "high")
-    return {
-        "accuracy": {
-            **{name: getattr(measured, name) for name in names},
-            "checked": measured.n_checks,
-        },
-        "date": measured.at,
-        "method": result.result.method,
-        "tasks": measured.n_tasks,
-    }
-
-
-def certificate_html(title: str, measured: Measured, facts: dict[str, Any]) -> str:
-    """Return the measurement as a page of its own."""
-    rows = "".join(
-        f"<tr><th>{html.escape(name)}<td>{html.escape(str(value))}" for name, value in facts.items()
-    )
-    words = "".join(f"<p>{html.escape(each)}</p>" for each in measured.sentences)
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>How many labels are right'
-        "</title><style>body{font:16px/1.5 sans-serif;max-width:45em;margin:2em auto;padding:0 1em}"
-        "th,td{text-align:left;padding:.2em 1em .2em 0;vertical-align:top}</style>"
-        f"<p>{html.escape(title)}</p><h1>{html.escape(measured.headline)}</h1>{words}"
-        f"<h2>How it was measured</h2><table>{rows}</table></html>"
-    )
+        services.store.run(sql, project)

@@ -1,12 +1,13 @@
-"""Preview a file, guess the roles of its columns, and read its votes with the columns that the user chose.
+"""Look at a file, guess the roles of its columns, and read its votes as the user chose.
 
-The request model is made from the options of the reader (`finegold.io.options`), with what only the studio asks for.
+The request model is made from the options of the reader (`finegold.io.options`), with what only the
+studio asks for.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model, field_validator
 
-from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
+from finegold.errors import InputError, Placeholder, Remedy, warn_user
 from finegold.insight.judges.answers import merge, whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.exports import find_export
@@ -38,116 +39,113 @@ from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading
 from finegold.io.workbooks import find_sheets
-from finegold.io.writeback import TOOLS
 from finegold.options import options_of
 from finegold.studio.problems import rename_files, words_of
 from finegold.votes.annotations import Annotations
 
-JUDGE_EXPORTS = (
-    "mt-bench",
-    "judgebench",
-    "arena",
-    "alpaca-eval",
-)  # exports whose records are verdicts on pairs
+# exports whose records are verdicts on pairs
+JUDGE_EXPORTS = ("mt-bench", "judgebench", "arena", "alpaca-eval")
 SHOWN_ROWS = 12
-SHOWN_CHARACTERS = 200  # of each value in the preview
-MAX_LENGTH = 10_000  # of a text, a list or a table in a request
-LEAST_NEAR, LONG_NAME = 5, 10  # letters of names that may be misspelled: by one letter, or by two
-PREVIEWED_BATCHES = 8  # of an export, to list its questions
-
-OPTIONS = options_of(ReadOptions, "studio")
-DIALECT = [
-    name for name, option in OPTIONS.items() if option.group == TEXT
-]  # options of text files
-JUDGE_OPTIONS = [
-    name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")
-]  # of other fields
-DEFAULTS = {
-    field.name: field.default
-    for declared in (ReadOptions, LogReading)
-    for field in fields(declared)
-}
-
-
-def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
-    """Return a request model with these options of the reader: their types, limits and descriptions."""
-    declared: dict[str, Any] = {}
-    for name in names:
-        option = (OPTIONS | options_of(LogReading))[name]
-        default: Any = DEFAULTS[name]
-        limits: dict[str, Any] = {}
-        if option.kind in ("flag", "switch"):
-            kind: Any = bool if option.kind == "flag" else bool | None
-        elif option.kind == "number":
-            kind, limits = (
-                int if default is not None else int | None,
-                {"ge": option.low, "le": option.high},
-            )
-            default = None if default is None else int(default)
-        elif option.kind == "choice":
-            kind = (
-                Literal[option.choices] if default is not None else Literal[option.choices] | None
-            )
-        else:  # a table of two columns comes as JSON
-            kind = {"list": list[str] | None, "path": dict[str, str] | None}.get(
-                option.kind, str | None
-            )
-            limits, default = {"max_length": MAX_LENGTH}, None
-        declared[name] = (kind, Field(default=default, description=option.help, **limits))
-    return create_model("Declared", __base__=base, **declared)
-
-
+# of each value that is shown
+SHOWN_CHARACTERS = 200
+# of a text, a list or a table in a request
+MAX_LENGTH = 10_000
+# letters of names that may be misspelled, and how alike the spellings are
+LEAST_NEAR, LEAST_ALIKE = 5, 0.85
+# of an export, to list its questions
+PREVIEWED_BATCHES = 8
 # the format of a file that is no export, whatever it looks like
 TABLE = "table"
 
+OPTIONS = options_of(ReadOptions, "studio")
+# options of text files
+DIALECT = [name for name, option in OPTIONS.items() if option.group == TEXT]
+TYPES: dict[str, Any] = {
+    "flag": bool,
+    "switch": bool | None,
+    "number": int | None,
+    "list": list[str] | None,
+    # a table of two columns comes as JSON
+    "path": dict[str, str] | None,
+}
+TITLES = {"alias": "Spellings", "header": "Names of the columns"}
+
+
+def _declared(names: Iterable[str]) -> dict[str, Any]:
+    """Return these options of the reader as fields of a model: types, limits and descriptions."""
+    defaults = {field.name: field.default for field in fields(ReadOptions)}
+    found: dict[str, Any] = {}
+    for name in names:
+        option, default = OPTIONS[name], defaults[name]
+        limits: dict[str, Any] = {}
+        kind: Any = TYPES.get(option.kind, str | None)
+        if option.kind == "number":
+            limits = {"ge": option.low, "le": option.high}
+        elif option.kind == "choice":
+            kind = Literal[option.choices] | None if default is None else Literal[option.choices]
+        elif option.kind not in ("flag", "switch"):
+            limits, default = {"max_length": MAX_LENGTH}, None
+        found[name] = (kind, Field(default=default, description=option.help, **limits))
+    return found
+
+
+class _Strict(BaseModel, extra="forbid"):
+    """The base of the models that are made from options."""
+
+
+_Dialect: Any = create_model("Dialect", __base__=_Strict, **_declared([*DIALECT, "format"]))
+
 
 # mypy does not see the declared fields
-class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]
+class Layout(_Dialect):  # type: ignore[misc]
     """How a file is written. What is not given is found."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sheet: str | None = Field(default=None, max_length=200, description="The sheet of a workbook.")
 
 
-class JudgeColumns(_model_of(JUDGE_OPTIONS)):  # type: ignore[misc]
-    """How to read a judge log, besides its items, judges and verdicts. Columns are found by their usual names."""
-
-    model_config = ConfigDict(extra="forbid")
+_rest = [name for name in OPTIONS if name not in Layout.model_fields]
+_Declared: Any = create_model("Declared", __base__=Layout, **_declared(_rest))
 
 
-class Reading(_model_of([name for name in OPTIONS if name not in Layout.model_fields], Layout)):  # type: ignore[misc]
+class Reading(_Declared):  # type: ignore[misc]
     """How to read a file. Columns that are not given are guessed from their names."""
 
     shape: Literal["long", "wide", "transposed", "judges"] = Field(
         default="long",
-        description="Whether a row is a vote, a task (wide), an annotator (transposed) or a call of an LLM judge.",
+        description="What a row is: a vote, a task, an annotator, or a call of an LLM judge.",
     )
-    judges: JudgeColumns | None = Field(
-        default=None, description="How to read a log of LLM judges."
+    judges: dict[str, str] | None = Field(
+        default=None, description="Other columns of a log of LLM judges, by their roles."
     )
     columns: list[str] | None = Field(
         default=None, description="The columns with votes in a wide or transposed table."
     )
     gold: str | None = Field(default=None, description="A column with known truths.")
-    gold_marks: bool = Field(
-        default=False, description="Whether to use the gold marks of an export."
-    )
+    gold_marks: bool = Field(default=False, description="Use the gold marks of an export.")
     one_annotator: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Who gave all votes of a table without a column of annotators.",
+        None, max_length=200, description="Who gave all votes of a table without annotators."
     )
     people: dict[str, str] | None = Field(
         default=None, description="Spellings of annotators' names, and whom each means."
     )
 
+    @field_validator("judges")
+    @classmethod
+    def _check_roles(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        if not {*(value or {})} <= {*options_of(LogReading)} - {"item", "judge", "verdict"}:
+            raise ValueError("a log of judges has no such role")
+        return value
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(**self.model_dump(include=set(Layout.model_fields)))
+
 
 def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return options of Python as choices of the form; None if the form does not have them."""
-    choices: dict[str, Any] = dict(options)
-    choices |= {
-        name: [*map(str, each)] for name, each in options.items() if isinstance(each, list | tuple)
+    choices: dict[str, Any] = {
+        name: [*map(str, each)] if isinstance(each, list | tuple) else each
+        for name, each in options.items()
     }
     if "layout" in choices:
         shape = choices["shape"] = choices.pop("layout") or "long"
@@ -161,26 +159,23 @@ def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
         name: Reading.model_fields[name].default for name, value in choices.items() if value is None
     }
     with suppress(ValidationError):
-        valid: dict[str, Any] = Reading.model_validate(choices | left_out).model_dump(
-            include=choices.keys()
-        )
+        valid: dict[str, Any] = Reading(**choices | left_out).model_dump(include=choices.keys())
         return valid
     return None
 
 
 def title_of(option: str) -> str:
-    return {"alias": "Spellings", "header": "Names of the columns"}.get(option) or option.replace(
-        "_", " "
-    ).capitalize()
+    return TITLES.get(option) or option.replace("_", " ").capitalize()
 
 
 def advice_on(remedies: Iterable[Remedy]) -> list[dict[str, Any]]:
-    """Return remedies that the form has, as the page shows them: words, and choices if all values are known."""
+    """Return remedies that the form has: words, and choices if all values are known."""
     advice = []
     for remedy in remedies:
         action, choices = "" if remedy.options else remedy.text, choices_of(remedy.options)
         if any(isinstance(value, Placeholder) for value in remedy.options.values()):
-            action = f"choose {' and '.join(f'“{title_of(name)}”' for name in remedy.options)}, then read again"
+            names = " and ".join(f"“{title_of(name)}”" for name in remedy.options)
+            action = f"choose {names}, then read again"
             choices = {} if remedy.options.keys() <= OPTIONS.keys() else None
         if choices is not None:
             words = ", ".join(part for part in (remedy.when, action) if part)
@@ -189,74 +184,46 @@ def advice_on(remedies: Iterable[Remedy]) -> list[dict[str, Any]]:
 
 
 def choices_that_repair(error: object) -> dict[str, Any] | None:
-    """Return the choices that apply an error's first remedy for which this is possible; None if there is none."""
+    """Return the choices that apply an error's first remedy for which this is possible."""
     remedies = [remedy for remedy in getattr(error, "remedies", ()) if remedy.can_be_pasted]
     return next((choices for remedy in remedies if (choices := choices_of(remedy.options))), None)
 
 
-class Question(BaseModel):
-    name: str
-    n_votes: int
-
-
-class Preview(BaseModel):
-    """The first rows of a file, its format and the guessed columns."""
-
-    file: str
-    format: str
-    is_export: bool
-    columns: list[str]
-    rows: list[list[str | None]]
-    guess: Reading
-    open: list[str]
-    questions: list[Question] = []
-    includes: list[str] = []
-    writes_back: bool = False
-    is_judge_log: bool = False
-    has_gold: bool = False
-    sheets: list[str] = []
-    problem: str | None = None
-    repair: dict[str, Any] | None = None
-
-
-def preview(path: Path, layout: Layout) -> Preview:
+def preview(path: Path, layout: Layout) -> dict[str, Any]:
     """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
     source, sheets = Source(path.name, path), list[str]()
     with suppress(InputError, OSError):
         sheets = find_sheets(source.name, source.data) if is_workbook(source) else []
+    nothing: dict[str, Any] = {
+        **{"format": "", "is_export": False, "is_judge_log": False, "has_gold": False},
+        **{"columns": [], "rows": [], "open": [], "questions": [], "includes": []},
+        **{"problem": None, "repair": None, "guess": Reading(), "sheets": sheets},
+    }
     try:
         sources = find_sources(path, layout)
         export = find_tool(sources, layout)
-        seen = (
-            _preview_table(path, sources)
-            if export is None
-            else _preview_export(path.name, export, sources[0])
-        )
+        if export is None:
+            seen = _preview_table(path, sources)
+        else:
+            seen = _preview_export(path.name, export, sources[0])
     except InputError as error:
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
         seen = {"problem": words_of(error), "repair": choices_that_repair(error)}
-    guess = seen.pop("guess", Reading()).model_copy(
-        update=layout.model_dump(include=set(Layout.model_fields))
-    )
-    nothing: dict[str, Any] = {
-        "format": "",
-        "is_export": False,
-        "columns": [],
-        "rows": [],
-        "open": [],
-    }
-    return Preview(file=path.name, guess=guess, sheets=sheets, **nothing | seen)
+    found = nothing | seen
+    return found | {"guess": found["guess"].model_copy(update=layout.model_dump())}
 
 
 def find_sources(path: Path, layout: Layout) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
-    sources = sources_of(str(path)) if layout.sheet is None else [Source(str(path), path)]
-    if layout.sheet is not None:  # its name is never part of a path
+    sources = [Source(str(path), path)]
+    if layout.sheet is None:
+        sources = sources_of(str(path))
+    else:
+        # the name of a sheet is never part of a path
         check_unpacked(sources[0])
         if not is_workbook(sources[0]):
-            raise InputError(
-                "it is not a workbook, so it has no sheets; leave the sheet out", str(path)
-            )
+            problem = "it is not a workbook, so it has no sheets; leave the sheet out"
+            raise InputError(problem, str(path))
         sources = [sheet_text(sources[0], layout.sheet)]
     written: list[Source] = with_dialect(sources, layout.encoding, layout.separator, layout.header)
     return written
@@ -269,93 +236,111 @@ def find_tool(sources: list[Source], layout: Layout) -> Export | None:
 
 
 def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
-    """Guess the column of each role by its name, unless the values show that a row holds several votes."""
+    """Guess the column of each role by its name, unless the values show that a row holds several
+    votes.
+    """
     opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
         head = opened.scans[0].head(SHOWN_ROWS).collect()
-    log, unknown = guess_log(head), []
+    log = guess_log(head)
     shape = guess_shape(opened, None) if log is None else None
+    roles: dict[str, Any] = {}
     if log is not None:
         guess = Reading(shape="judges", **log)
     elif shape is not None and not shape.doubt:
-        rows_are, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
-        guess = Reading.model_validate(
-            {"shape": rows_are, names: shape.ids, "columns": shape.votes}
-        )
+        kind, ids = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
+        guess = Reading.model_validate({"shape": kind, ids: shape.ids, "columns": shape.votes})
     else:
-        roles: dict[str, Any] = {}
         for role in (TASK, ANNOTATOR, LABEL):
             free = [column for column in columns if column not in roles.values()]
             roles[role.name] = next(iter(candidates(free, role)), None)
-        guess, unknown = (
-            Reading(**roles),
-            [name for name, column in roles.items() if column is None],
-        )
-    kind = (
-        "Excel sheet"
-        if is_workbook(Source(path.name, path))
-        else f"{opened.sources[0].format.upper()} table"
-    )
-    preview = {
-        "format": kind,
+        guess = Reading(**roles)
+    is_sheet = is_workbook(Source(path.name, path))
+    return {
+        "format": "Excel sheet" if is_sheet else f"{opened.sources[0].format.upper()} table",
         "columns": columns,
         "rows": _texts(head),
         "guess": guess,
-        "open": unknown,
+        "open": [name for name, column in roles.items() if column is None],
+        "is_judge_log": log is not None,
     }
-    return preview | {"is_judge_log": log is not None}
+
+
+def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
+    batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
+    if not batches:
+        raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
+    votes = pl.concat(batches, how="diagonal")
+    shown = [each for each in ("task", "annotator", "label", "question") if each in votes.columns]
+    questions = []
+    # the one with the most votes first
+    if "question" in shown:
+        counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
+        questions = [{"name": str(name), "n_votes": count} for name, count in counts.iter_rows()]
+    is_log = export.name in JUDGE_EXPORTS
+    question = questions[0]["name"] if len(questions) > 1 else None
+    return {
+        "format": f"{export.title} export",
+        "is_export": True,
+        "columns": shown,
+        "rows": _texts(votes.select(shown).head(SHOWN_ROWS)),
+        "guess": Reading(shape="judges" if is_log else "long", question=question),
+        "questions": questions,
+        "includes": list(export.include),
+        "has_gold": export.has_gold,
+        "is_judge_log": is_log,
+    }
+
+
+def _texts(head: pl.DataFrame) -> list[list[str | None]]:
+    return [
+        [None if value is None else str(value)[:SHOWN_CHARACTERS] for value in row]
+        for row in head.iter_rows()
+    ]
 
 
 def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
-    """Return labels that look like a misspelled class, and that class, such as hatefull and hateful."""
-    # They differ in one letter, or in two if they are long; short ones and those with digits may well be classes.
+    """Return labels that look like a misspelled class, and that class, such as hatefull and
+    hateful.
+    """
 
-    def is_near(a: str, b: str, most: int) -> bool:
-        """Return whether a few letters were inserted, left out, replaced or swapped with the next."""
-        while a and a[0] == b[:1]:
-            a, b = a[1:], b[1:]
-        edits = [
-            (a[1:], b),
-            (a, b[1:]),
-            (a[1:], b[1:]),
-            *([(a[2:], b[2:])] if a[:2] == b[1::-1] else []),
-        ]
-        return a == b or (most > 0 and any(is_near(*rest, most - 1) for rest in edits))
+    # short ones and those with digits may well be classes
+    def may_be(name: str) -> bool:
+        return len(name) >= LEAST_NEAR and not any(mark.isdigit() for mark in name)
 
-    def may_be(label: str, name: str) -> bool:
-        length = min(len(label), len(name))
-        if length < LEAST_NEAR or label == name or any(mark.isdigit() for mark in label + name):
-            return False
-        return is_near(label.casefold(), name.casefold(), 1 if length < LONG_NAME else 2)
-
-    near = {label: [name for name in classes if may_be(label, name)] for label in labels}
-    return {label: names[0] for label, names in near.items() if len(names) == 1}
+    folded = {name.casefold(): name for name in classes if may_be(name)}
+    near = {}
+    for label in filter(may_be, labels):
+        others = [name for name in folded if folded[name] != label]
+        found = difflib.get_close_matches(label.casefold(), others, 2, LEAST_ALIKE)
+        if len(found) == 1:
+            near[label] = folded[found[0]]
+    return near
 
 
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
     """Read the votes of a file. `watch` is called with the progress."""
-    if options.shape == "judges":  # the swap is undone, and failed calls are left out
+    # the swap of a log is undone, and failed calls are left out
+    if options.shape == "judges":
         log = read_log(path, options)
         for note in log.notes:
-            warnings.warn(note, FinegoldWarning, stacklevel=2)
+            warn_user(note)
         answers = whole(log, merge(log))
         if answers is None:
-            problem = "no judge gives the same answer in both orders to any item, so there is nothing to label by"
-            raise InputError(problem)
+            problem = "no judge gives the same answer in both orders to any item"
+            raise InputError(f"{problem}, so there is nothing to label by")
         left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
-        return replace(
-            answers, counts=replace(answers.counts, rows=log.n_verdicts, left_out=left_out)
-        )
+        counts = replace(answers.counts, rows=log.n_verdicts, left_out=left_out)
+        return replace(answers, counts=counts)
     # sources have their dialect
     given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)
     given["multi"] = options.multi
     if given.get("format") == TABLE:
         given |= {"format": None, "layout": "long"}
-    if options.shape == "wide":
-        given |= {"layout": "wide", "annotator": options.columns, "label": None}
-    elif options.shape == "transposed":
-        given |= {"layout": "transposed", "task": options.columns, "label": None}
+    if options.shape in ("wide", "transposed"):
+        votes = "annotator" if options.shape == "wide" else "task"
+        given |= {"layout": options.shape, votes: options.columns, "label": None}
     gold: Any = True if options.gold_marks else None
     gold = gold if options.gold is None else GoldColumn(options.gold)
     source: Any = find_sources(path, options)
@@ -368,43 +353,8 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     return read(source, watch=watch, gold=gold, **given)
 
 
-def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
-    batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
-    if not batches:
-        raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
-    votes = pl.concat(batches, how="diagonal")
-    shown: list[str] = [
-        name for name in ("task", "annotator", "label", "question") if name in votes.columns
-    ]
-    questions = []
-    if "question" in shown:  # the one with the most votes first
-        counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
-        questions = [Question(name=str(name), n_votes=count) for name, count in counts.iter_rows()]
-    is_log = export.name in JUDGE_EXPORTS
-    question = questions[0].name if len(questions) > 1 else None
-    return {
-        "format": f"{export.title} export",
-        "is_export": True,
-        "columns": shown,
-        "rows": _texts(votes.select(shown).head(SHOWN_ROWS)),
-        "guess": Reading(shape="judges" if is_log else "long", question=question),
-        "questions": questions,
-        "includes": list(export.include),
-        "has_gold": export.has_gold,
-        "writes_back": export.name in TOOLS,
-        "is_judge_log": is_log,
-    }
-
-
-def _texts(head: pl.DataFrame) -> list[list[str | None]]:
-    return [
-        [None if value is None else str(value)[:SHOWN_CHARACTERS] for value in row]
-        for row in head.iter_rows()
-    ]
-
-
 def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
-    """Return the columns of tasks, annotators and labels if these first rows are of a judge log, otherwise None."""
+    """Return the columns of tasks, annotators and labels if these first rows are of a judge log."""
     try:
         logs = find_judge_logs(head, gold=None)
     except InputError:
@@ -412,17 +362,10 @@ def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     roles = next(iter(logs.values())).reading.roles if logs else {}
     names = {"task": "item", "annotator": "judge", "label": "verdict"}
     found = {name: roles[role].columns for name, role in names.items() if role in roles}
-    return {
-        name: ",".join(each) for name, each in found.items() if set(each) <= set(head.columns)
-    } or None
+    known = {name: ",".join(each) for name, each in found.items() if {*each} <= {*head.columns}}
+    return known or None
 
 
 def read_log(path: Path, options: Reading) -> JudgeLog:
-    more = options.judges or JudgeColumns()
-    named = {
-        "item": options.task,
-        "judge": options.annotator,
-        "verdict": options.label,
-        "gold": options.gold,
-    }
-    return read_judge_log(str(path), **named, **more.model_dump())
+    named = {"item": options.task, "judge": options.annotator, "verdict": options.label}
+    return read_judge_log(str(path), **named, gold=options.gold, **options.judges or {})

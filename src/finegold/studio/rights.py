@@ -1,7 +1,8 @@
-"""Rights: every route of the API declares who may call it besides the owner; a route that does not is refused.
+"""Rights: every route of the API declares who may call it besides the owner; a route that does not
+is refused.
 
-A right is a dependency of its route, so it decides where the router has parsed the project: on the same number that the
-route then works with, and before a body is read.
+A right is a dependency of its route, so it decides where the router has parsed the project: on the
+same number that the route then works with, and before a body is read.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER, Visitor
 
 
-class Number(Convertor[int]):
-    """A number in an address in its only form: no sign, blank, zero before it, point or other digits."""
+class Id(Convertor[int]):
+    """A number in its only form: no sign, blank, zero before it, point or other digits."""
+
+    regex = "[1-9][0-9]{0,14}"
 
     def convert(self, value: str) -> int:
         return int(value)
@@ -29,11 +32,7 @@ class Number(Convertor[int]):
         return str(value)
 
 
-class Id(Number):
-    regex = "[1-9][0-9]{0,14}"
-
-
-class Place(Number):
+class Place(Id):
     regex = "0|[1-9][0-9]{0,8}"
 
 
@@ -44,29 +43,29 @@ register_url_convertor("at", Place())
 
 @dataclass(frozen=True)
 class Right:
-    """Who may call a route. The owner may call all; reviewers only those of the project that they were invited to."""
+    """Who may call a route: the owner all, reviewers only those of the project that they were
+    invited to.
+    """
 
-    reviewers: bool  # may call it
-    blind: bool  # also while the project is judged blindly; the route leaves out what they must not see
+    # may call it
+    reviewers: bool
+    # also while the project is judged blindly; the route leaves out what they must not see
+    blind: bool
 
     def __call__(self, request: Request) -> None:
         visitor, project = visitor_of(request), request.path_params.get("project")
-        is_theirs = project is None or visitor.project in (None, project)
-        if visitor.name != OWNER and not (is_theirs and self.reviewers):
-            if not is_theirs:
-                raise Problem(404, "There is no such project", "You were invited to another one.")
-            raise Problem(
-                403, "Reviewers judge tasks", "Ask the owner of the studio for anything else."
-            )
+        is_owner = visitor.name == OWNER
+        if not is_owner and project is not None and visitor.project not in (None, project):
+            raise Problem(404, "There is no such project", "You were invited to another one.")
+        if not is_owner and not self.reviewers:
+            detail = "Ask the owner of the studio for anything else."
+            raise Problem(403, "Reviewers judge tasks", detail)
         if project is None:
             return
         row = request.app.state.services.store.project(project)
-        if visitor.name != OWNER and row["blind"] and not self.blind:
-            raise Problem(
-                403,
-                "This project is judged blindly",
-                "Reviewers see the votes of a task after they judged it.",
-            )
+        if not is_owner and row["blind"] and not self.blind:
+            detail = "Reviewers see the votes of a task after they judged it."
+            raise Problem(403, "This project is judged blindly", detail)
 
 
 # What routes declare: dependencies=ONLY_OWNER, and so on.

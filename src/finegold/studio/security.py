@@ -1,13 +1,11 @@
-"""Access control for the studio.
-
-The `Guard` checks every request before the application sees it:
+"""Access control. The `Guard` checks every request before the application sees it:
 
 - The Host header must name this machine, which prevents DNS rebinding.
-- The request must carry the token as a bearer token or a session cookie. The first page also accepts the token, or a
-  one-time code, in its address and sets the session cookie, which does not contain the token.
+- The request must carry the token as a bearer token or a session cookie. The first page also takes
+  the token, or a one-time code, in its address, and sets the cookie, which does not contain it.
 - A reviewer has a token of their own. What it is good for, each route declares (`rights.py`).
 - A request that changes something must come from the studio's own pages, not from another site.
-- The body must not exceed the upload limit. The Content-Length header is checked before the body is read.
+- The body must not exceed the upload limit. Its Content-Length is checked before it is read.
 """
 
 from __future__ import annotations
@@ -25,26 +23,29 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from finegold.studio.problems import Problem, problem_response
 
-CODE_SECONDS = 300  # within which the browser must open the page
-OWNER = ""  # the person who started the studio
+# within which the browser must open the page
+CODE_SECONDS = 300
+# the person who started the studio
+OWNER = ""
 MAX_REVIEWER_LENGTH = 100
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
-    "frame-src 'self'; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " media-src 'self'; frame-src 'self'; connect-src 'self'; font-src 'self'; base-uri 'none';"
+    " form-action 'none'; frame-ancestors 'none'"
 )
 # what a person reads whose link is not valid
 CLOSED = (
-    '<!doctype html><html lang="en"><meta charset="utf-8">'
-    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Finegold Studio</title>'
-    "<h1>This link does not open the studio</h1><p>It was taken back, replaced by a newer one, or is"
-    " incomplete. What you judged is kept. Ask the lead for a new link.</p><p>If the studio is yours:"
-    " open the address that it printed when it was started.</p></html>"
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport"'
+    ' content="width=device-width, initial-scale=1"><title>Finegold Studio</title><h1>This link'
+    " does not open the studio</h1><p>It was taken back, replaced by a newer one, or is incomplete."
+    " What you judged is kept. Ask the lead for a new link.</p><p>If the studio is yours: open the"
+    " address that it printed when it was started.</p></html>"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -74,13 +75,14 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 class Visitor(NamedTuple):
-    name: str  # blank: the owner
+    name: str
     session: str
-    project: int | None = None  # the only one that they may see; None: all
+    # the only one that they may see; None: all
+    project: int | None = None
 
 
 class Codes:
-    """One-time login codes. Other users can list a browser's arguments, so these hold a code instead of the token."""
+    """One-time login codes: other users can list a browser's arguments, which hold no token so."""
 
     def __init__(self) -> None:
         self._ends: dict[str, float] = {}
@@ -101,24 +103,27 @@ class Rules:
     host: str
     port: int
     most_bytes: int
-    public_name: str | None = None  # the host name of the studio behind a proxy
+    # the host name of the studio behind a proxy
+    public_name: str | None = None
     first_page: str = "/"
     codes: Codes = field(default_factory=Codes)
-    reviewers: tuple[str, ...] = ()  # names of people who judge, each with a token of their own
+    # names of people who judge, each with a token of their own
+    reviewers: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> dict[str, str]:
-        """The name of the person whom each token belongs to; the owner's is blank."""
+        """The name of the person whom each token belongs to."""
         return {self.token: OWNER} | {self.token_of(name): name for name in self.reviewers}
 
     def token_of(self, reviewer: str) -> str:
-        """Return a reviewer's token. It is derived from the owner's, so it stays valid as long as that one."""
-        return hmac.new(
-            self.token.encode(), b"finegold studio reviewer " + reviewer.encode(), "sha256"
-        ).hexdigest()
+        """Return a reviewer's token, which is valid as long as the owner's."""
+        words = b"finegold studio reviewer " + reviewer.encode()
+        return hmac.new(self.token.encode(), words, "sha256").hexdigest()
 
     def knows_host(self, header: str) -> bool:
-        """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
+        """Return whether the Host header is an IP address or a name of this machine: DNS can rebind
+        neither.
+        """
         name, _, port = (
             header.rpartition(":")
             if not header.endswith("]") and ":" in header
@@ -138,7 +143,7 @@ class Rules:
 
 
 def session_of(token: str) -> str:
-    """Return the session cookie of a token: it stays valid after a restart but does not reveal the token."""
+    """Return the session cookie of a token: valid after a restart, without revealing the token."""
     return hmac.new(token.encode(), b"finegold studio session", "sha256").hexdigest()
 
 
@@ -150,16 +155,16 @@ class Guard:
     ) -> None:
         """`invited` returns the person who was invited on the page and has this session."""
         self.app, self.rules, self.invited = app, rules, invited
-        self.cookie = (
-            f"finegold_studio_{rules.port}"  # browsers share cookies between the ports of a host
-        )
+        # browsers share cookies between the ports of a host
+        self.cookie = f"finegold_studio_{rules.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
+        # the studio has no web sockets
         if scope["type"] != "http":
-            return  # the studio has no web sockets
-        headers, rules, n_bytes = Headers(scope=scope), self.rules, 0
+            return
+        headers, n_bytes = Headers(scope=scope), 0
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -169,46 +174,39 @@ class Guard:
             await send(message)
 
         async def receive_limited() -> Message:
-            """Count the bytes of the body as they arrive, for bodies with no or a wrong Content-Length."""
+            """Count the bytes as they arrive, for bodies with no or a wrong Content-Length."""
             nonlocal n_bytes
             message = await receive()
-            if message["type"] == "http.request":
-                n_bytes += len(message.get("body", b""))
-                if n_bytes > rules.most_bytes:
-                    raise _too_large(rules.most_bytes)
+            n_bytes += len(message.get("body", b""))
+            self._check_size(n_bytes)
             return message
 
+        answer: Any
         try:
-            if not rules.knows_host(headers.get("host", "")):
-                raise Problem(
-                    403,
-                    "This address is not the studio's",
-                    "Open the address that the studio printed.",
-                )
+            if not self.rules.knows_host(headers.get("host", "")):
+                detail = "Open the address that the studio printed."
+                raise Problem(403, "This address is not the studio's", detail)
             newcomer = self._logs_in(scope)
             visitor = newcomer or self._logged_in(headers)
             self._check(scope, headers, visitor)
+            answer = self.app if newcomer is None else self._welcome(newcomer)
         except Problem as problem:
             is_page = scope["path"] == "/" and problem.status == 401
-            answer = HTMLResponse(CLOSED, 401) if is_page else problem_response(problem)
-            await answer(scope, receive, send_with_headers)
-            return
-        if newcomer is None:
-            await self.app({**scope, "visitor": visitor}, receive_limited, send_with_headers)
-            return
-        # The session cookie, which scripts and other sites cannot use, is set while the browser goes to the first page.
+            answer, visitor = problem_response(problem), None
+            if is_page:
+                answer = HTMLResponse(CLOSED, 401)
+        await answer({**scope, "visitor": visitor}, receive_limited, send_with_headers)
+
+    def _welcome(self, newcomer: Visitor) -> Response:
+        """Set the session cookie, which scripts and other sites cannot use, on the way to the first
+        page.
+        """
+        page = self.rules.first_page if newcomer.project is None else f"/#/p/{newcomer.project}"
         cookie = f"{self.cookie}={newcomer.session}; Path=/; HttpOnly; SameSite=Strict"
-        page = rules.first_page if newcomer.project is None else f"/#/p/{newcomer.project}"
-        redirect = [
-            (b"location", page.encode()),
-            (b"set-cookie", cookie.encode()),
-            (b"content-length", b"0"),
-        ]
-        await send_with_headers({"type": "http.response.start", "status": 303, "headers": redirect})
-        await send_with_headers({"type": "http.response.body", "body": b""})
+        return Response(None, 303, {"location": page, "set-cookie": cookie})
 
     def _logs_in(self, scope: Scope) -> Visitor | None:
-        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
+        """Return whose token is in the address of the first page, or the owner for a valid code."""
         # Tokens in other addresses would end up in logs and bookmarks.
         if scope["path"] != "/" or scope["method"] != "GET":
             return None
@@ -238,11 +236,10 @@ class Guard:
         return Visitor(fitting[0], session) if fitting else self.invited(session)
 
     def _check(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> None:
-        """Refuse a request without a token, of another site, with an odd address, or that is too large."""
+        """Refuse a request without a token, of another site, with an odd address, or too large."""
         if visitor is None:
-            raise Problem(
-                401, "The token is missing or wrong", "Open the address that the studio printed."
-            )
+            detail = "Open the address that the studio printed."
+            raise Problem(401, "The token is missing or wrong", detail)
         if not scope["path"].isprintable():
             raise Problem(404, "There is no such page")
         if scope["method"] not in SAFE_METHODS:
@@ -250,19 +247,18 @@ class Guard:
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
             is_own_page = origin is None or origin.partition("://")[2] == headers.get("host")
             if not is_own_page or site not in (None, "same-origin", "none"):
-                raise Problem(
-                    403, "Requests from other sites are refused", "Use the studio's own pages."
-                )
+                detail = "Use the studio's own pages."
+                raise Problem(403, "Requests from other sites are refused", detail)
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit():
             raise Problem(400, "Bad request", "The Content-Length header is not a number.")
-        if int(length) > self.rules.most_bytes:
-            raise _too_large(self.rules.most_bytes)
+        self._check_size(int(length))
 
-
-def _too_large(most: int) -> Problem:
-    detail = (
-        f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where the studio was started and "
-        "open it there, or ask its owner to start it with a higher limit."
-    )
-    return Problem(413, "The file is too large to be sent", detail)
+    def _check_size(self, n_bytes: int) -> None:
+        if n_bytes > (most := self.rules.most_bytes):
+            detail = (
+                f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where"
+                " the studio was started and open it there, or ask its owner to start it with a"
+                " higher limit."
+            )
+            raise Problem(413, "The file is too large to be sent", detail)

@@ -1,4 +1,4 @@
-"""The web application and its server: check the options, choose a port, open the browser; or make an icon for it."""
+"""The web application and its server: check the options, choose a port, open the browser."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from finegold.studio import (
     sources,
     tables,
 )
-from finegold.studio.problems import HANDLERS, ProblemDetails
+from finegold.studio.problems import HANDLERS
 from finegold.studio.rights import check_rights
 from finegold.studio.security import (
     MAX_REVIEWER_LENGTH,
@@ -52,28 +52,21 @@ from finegold.studio.services import Services
 STATIC = Path(__file__).with_name("static")
 RESOURCES = (projects, sources, fits, pages, tables, items, judging, measuring, exports)
 ROUTERS = [resource.router for resource in RESOURCES]
-# With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
+# With the consent of the user, pages show images and sounds of other servers. Scripts and styles
+# stay the studio's own.
 REMOTE_POLICY = POLICY.replace(
     "img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *"
 )
-NAME_OF = attrgetter("name")  # of a route, as its id in the schema
-ERRORS: dict[int | str, dict[str, object]] = {
-    status: {"model": ProblemDetails, "description": words}
-    for status, words in {
-        400: "The request cannot be understood.",
-        401: "The token is missing or wrong.",
-        403: "The request comes from another site, or a reviewer may not do this.",
-        404: "The resource does not exist.",
-        409: "The request conflicts with the current state of the project.",
-        413: "The body is larger than the upload limit.",
-        422: "The request or the data are not valid; `detail` says what to do.",
-    }.items()
-}
-ALL_INTERFACES = (
-    "0.0.0.0",
-    "::",
-)  # listening on all interfaces; browsers cannot open these addresses
-MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
+# of a route, as its id in the schema
+NAME_OF = attrgetter("name")
+ABOUT = (
+    "Post votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`."
+    " Errors are problem details (RFC 9457)."
+)
+# listening on all interfaces; browsers cannot open these addresses
+ALL_INTERFACES = ("0.0.0.0", "::")
+# when other computers can reach the studio
+MIN_TOKEN_LENGTH = 16
 # that reviewers on other computers reach first
 DOOR_PORT = 8484
 
@@ -89,9 +82,10 @@ def make_app(services: Services) -> FastAPI:
     app = FastAPI(
         title="Finegold Studio",
         version=finegold.__version__,
-        description="Post votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`.",
+        description=ABOUT,
         openapi_url="/api/openapi.json",
-        docs_url=None,  # these pages would load scripts from other servers
+        # these pages would load scripts from other servers
+        docs_url=None,
         redoc_url=None,
         lifespan=running,
         redirect_slashes=False,
@@ -117,10 +111,12 @@ def make_app(services: Services) -> FastAPI:
 
 @cache
 def _api_routes() -> list[BaseRoute]:
-    """Return the routes of the API. All studios share them: building them takes a quarter of a second."""
+    """Return the routes of the API. All studios share them: building them takes a quarter of a
+    second.
+    """
     # The guard checks the token; here it is only documented.
     token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
-    api = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token)])
+    api = APIRouter(prefix="/api", dependencies=[Security(token)])
     for router in ROUTERS:
         check_rights(router.routes)
         api.include_router(router)
@@ -137,7 +133,8 @@ class Plan:
 
     project: Path
     folder: Path
-    file: str | None  # relative to the folder
+    # relative to the folder
+    file: str | None
     rules: Rules
 
     @property
@@ -147,18 +144,14 @@ class Plan:
     @property
     def links(self) -> dict[str, str]:
         """The address that each person opens, by their name; the owner's is blank."""
-        return {
-            person: f"{self.address}/?token={token}" for token, person in self.rules.tokens.items()
-        }
+        tokens = self.rules.tokens.items()
+        return {person: f"{self.address}/?token={token}" for token, person in tokens}
 
     @property
     def address(self) -> str:
         name = socket.gethostname() if self.rules.host in ALL_INTERFACES else self.rules.host
-        return (
-            f"http://[{name}]:{self.rules.port}"
-            if ":" in name
-            else f"http://{name}:{self.rules.port}"
-        )
+        name = f"[{name}]" if ":" in name else name
+        return f"http://{name}:{self.rules.port}"
 
 
 def plan(
@@ -171,63 +164,66 @@ def plan(
     public_name: str | None = None,
     reviewers: Sequence[str] = (),
 ) -> Plan:
-    """Check the options of `finegold studio`; raise an InputError if one is not valid or not safe."""
+    """Check the options of `finegold studio`; raise an InputError if one is not valid or safe."""
     path = None if file is None else Path(file).expanduser()
     if path is not None and not path.is_file():
         remedy = Remedy(text="name a file with votes, or start the studio without one")
         raise InputError(f"there is no file {file}", remedies=[remedy])
-    folder = Path.cwd() if path is None else path.resolve().parent
-    where = Path(project).expanduser() if project is not None else folder / "finegold.studio"
-    if project is None and path is not None:  # beside the data
-        where = folder / f"{path.name.partition('.')[0] or 'votes'}.studio"
-    secret = use(
-        token=Placeholder("TEXT"),
-        text=f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess",
-    )
-    if token is None and not is_loopback(public_name or host):
-        raise InputError(
-            f"{public_name or host} lets other computers reach the studio: anybody with the token can read and change "
-            "the project and the data files of its folder, and the token travels unencrypted. If you want that, choose "
-            "a secret of your own, and best put the studio behind a proxy with HTTPS",
-            remedies=[secret],
+    folder, name = Path.cwd(), "finegold.studio"
+    # the project lies beside the data
+    if path is not None:
+        folder, name = path.resolve().parent, f"{path.name.partition('.')[0] or 'votes'}.studio"
+    where = folder / name if project is None else Path(project).expanduser()
+    if not where.parent.is_dir():
+        remedy = Remedy(text="create it first")
+        problem = f"there is no folder {where.parent} for the project file"
+        raise InputError(problem, remedies=[remedy])
+    token = _checked_token(token, public_name or host)
+    _check_reviewers(reviewers)
+    port = _free_port(host, port)
+    rules = Rules(token, host, port, most_bytes, public_name, reviewers=tuple(reviewers))
+    return Plan(where.resolve(), folder, None if path is None else path.resolve().name, rules)
+
+
+def _checked_token(token: str | None, host: str) -> str:
+    """Return the token, or a new one where only this computer can reach the studio."""
+    words = f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess"
+    remedies = [use(token=Placeholder("TEXT"), text=words)]
+    if token is None and not is_loopback(host):
+        problem = (
+            f"{host} lets other computers reach the studio: anybody with the token can read and"
+            " change the project and the data files of its folder, and the token travels"
+            " unencrypted. If you want that, choose a secret of your own, and best put the studio"
+            " behind a proxy with HTTPS"
         )
+        raise InputError(problem, remedies=remedies)
     token = new_token() if token is None else token
     if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
-        raise InputError(
-            "the token is too short or has characters other than plain ones", remedies=[secret]
-        )
+        problem = "the token is too short or has characters other than plain ones"
+        raise InputError(problem, remedies=remedies)
     if not set(token).isdisjoint(' ";,\\&#+%'):
-        problem = 'the token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold'
-        raise InputError(problem, remedies=[secret])
+        problem = 'the token must not contain blanks or any of " ; , \\ & # + %'
+        raise InputError(f"{problem}, which addresses cannot hold", remedies=remedies)
+    return token
+
+
+def _check_reviewers(reviewers: Sequence[str]) -> None:
+    expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces around it"
     for name in reviewers:
-        if (
-            not name.strip()
-            or name != name.strip()
-            or not name.isprintable()
-            or len(name) > MAX_REVIEWER_LENGTH
-        ):
-            expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces at the ends"
+        is_fine = 0 < len(name) <= MAX_REVIEWER_LENGTH and name == name.strip()
+        if not is_fine or not name.isprintable():
             remedy = use(reviewer=Placeholder("NAME"), text=f"with {expected}")
             raise InputError(f"the reviewer {name!r} has no valid name", remedies=[remedy])
     if len(set(reviewers)) < len(reviewers):
         remedy = use(reviewer=Placeholder("NAME"), text="with a name of their own for each of them")
         raise InputError("two reviewers have the same name", remedies=[remedy])
-    if not where.parent.is_dir():
-        remedy = Remedy(text="create it first")
-        raise InputError(
-            f"there is no folder {where.parent} for the project file", remedies=[remedy]
-        )
-    rules = Rules(
-        token, host, _free_port(host, port), most_bytes, public_name, reviewers=tuple(reviewers)
-    )
-    return Plan(where.resolve(), folder, None if path is None else path.resolve().name, rules)
 
 
 def _free_port(host: str, port: int | None) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        with socket.socket(family) as probe:
-            if sys.platform != "win32":  # there, it would share a port that is in use
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            # on Windows, it would share a port that is in use
+            if sys.platform != "win32":
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port or 0))
             return int(probe.getsockname()[1])
@@ -241,19 +237,16 @@ class Server(uvicorn.Server):
 
     def __init__(self, services: Services, rules: Rules) -> None:
         app = Guard(make_app(services), rules, partial(projects.find_visitor, services.store))
-        options: Any = {
-            "host": rules.host,
-            "port": rules.port,
-            "server_header": False,
-            "timeout_graceful_shutdown": 3,
-        }
-        options |= {"log_level": "warning", "access_log": False}  # addresses may contain the token
-        super().__init__(uvicorn.Config(app, **options))
+        options: Any = {"host": rules.host, "port": rules.port, "server_header": False}
+        # addresses may contain the token
+        options |= {"log_level": "warning", "access_log": False}
+        super().__init__(uvicorn.Config(app, timeout_graceful_shutdown=3, **options))
         self.services = services
 
     def handle_exit(self, sig: int, frame: object) -> None:
         self.services.hub.close()
-        super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
+        # uvicorn asks for a frame or None
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
 
 class Door:
@@ -266,7 +259,7 @@ class Door:
         self._server: Server | None = None
 
     def open(self) -> str | None:
-        """Listen on all interfaces, and return the address; None if no port is free."""
+        """Listen on all interfaces, and return the address; None if the studio does so itself."""
         if not is_loopback(self.rules.host):
             return None
         try:
@@ -293,16 +286,15 @@ def _own_address() -> str:
 
 
 def serve(wanted: Plan, *, open_browser: bool) -> None:
-    services = Services(wanted.project, wanted.folder, wanted.rules.most_bytes, wanted.file)
-    door = Door(services, wanted.rules)
+    rules = wanted.rules
+    services = Services(wanted.project, wanted.folder, rules.most_bytes, wanted.file)
+    door = Door(services, rules)
     services.open_door = door.open
     try:
-        rules = wanted.rules
         if wanted.file is not None:
             rules = replace(rules, first_page=f"/#/p/{_project_of(services, wanted.file)}")
-        threading.Thread(
-            target=services.load_newest, name="finegold-studio-warm-up", daemon=True
-        ).start()
+        warm_up = threading.Thread(target=services.load_newest, daemon=True)
+        warm_up.start()
         server = Server(services, rules)
 
         def open_when_up() -> None:
@@ -324,9 +316,7 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
 
 
 def _project_of(services: Services, file: str) -> int:
-    """Return the project of a file of the folder; a new one, with the file as a draft, if there is
-    none.
-    """
+    """Return the project of a file of the folder, by default a new one with the file as a draft."""
     known = services.store.row("SELECT project FROM source WHERE place = ? ORDER BY id DESC", file)
     if known is not None:
         return int(known["project"])

@@ -1,6 +1,4 @@
-"""What all routes share: the open project file with its jobs and all around it, who asks, and types
-of requests.
-"""
+"""What all routes share: the open project file with its jobs and all around it, and who asks."""
 
 from __future__ import annotations
 
@@ -12,17 +10,16 @@ import traceback
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-import fastapi
 from fastapi import Depends, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import AfterValidator, BaseModel, PrivateAttr
+from pydantic import AfterValidator
 
 from finegold.errors import FinegoldError
-from finegold.results.data import Step
 from finegold.studio.files import Files, safe_name
 from finegold.studio.loaded import Loaded, LoadedResult
 from finegold.studio.problems import Problem, warnings_in_words, words_of
@@ -39,14 +36,10 @@ HOLD_SECONDS = 600
 SECONDS_BETWEEN_UPDATES = 0.1
 # states of jobs
 ACTIVE = ("queued", "running")
-# shown in the progress chart of a job
-MAX_STEPS = 400
 
 
 class Hub:
-    """Tell open tabs which project changed, from any thread; they request the new state
-    themselves.
-    """
+    """Tell open tabs which project changed, from any thread; they ask for its new state then."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,9 +64,7 @@ class Hub:
         self.notify(None)
 
     async def listen(self, project: int) -> AsyncIterator[bool]:
-        """Yield True when the project has changed, once for several changes, and False as a
-        keep-alive.
-        """
+        """Yield True when the project has changed, and False as a keep-alive."""
         event = asyncio.Event()
         listener = (asyncio.get_running_loop(), event, project)
         with self._lock:
@@ -94,9 +85,7 @@ class Hub:
 
 
 class Holds:
-    """The tasks that reviewers have on their screens, so that no two are handed the same one at the
-    same time.
-    """
+    """The tasks on the screens of reviewers, so that no two are handed the same at a time."""
 
     def __init__(self) -> None:
         # held while a reviewer chooses a task
@@ -105,10 +94,10 @@ class Holds:
         self._held: dict[tuple[Any, str], tuple[Any, float]] = {}
 
     def by_others(self, queue: Any, reviewer: str) -> list[Any]:
-        now, held = time.monotonic(), self._held.items()
+        now = time.monotonic()
         return [
             task
-            for (where, who), (task, end) in held
+            for (where, who), (task, end) in self._held.items()
             if where == queue and who != reviewer and now < end
         ]
 
@@ -126,32 +115,30 @@ class Cancelled(Exception):
     """Raised inside a job that the user cancelled."""
 
 
-class JobState(BaseModel):
-    """The current or the last job of a project since the studio was started."""
+@dataclass(eq=False)
+class Job:
+    """A fit that is computed, or was since the studio was started."""
 
+    project: int
     fit: int
     state: str = "queued"
     message: str = ""
+    # rows that were read, and those of the file; the last step of the method
     rows: int = 0
     expected: int | None = None
-    steps: list[list[float | None]] = []
-    warnings: list[str] = []
+    step: int = 0
+    warnings: list[str] = field(default_factory=list)
+    # choices of the form that would repair what failed
     repair: dict[str, Any] | None = None
-    _project: int = PrivateAttr(default=0)
-    _cancelled: threading.Event = PrivateAttr(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
 
     def check(self) -> None:
-        if self._cancelled.is_set():
+        if self.cancelled.is_set():
             raise Cancelled
 
-    def add_step(self, step: Step) -> None:
-        """Add a step. Drop those of earlier restarts, and every second one when there are too many
-        for the chart.
-        """
-        kept = [] if step.iteration == 1 else self.steps[:: 1 + (len(self.steps) >= 2 * MAX_STEPS)]
-        change = step.change if math.isfinite(step.change) else None
-        self.steps = [*kept, [step.iteration, change]]
-        self.message = ""
+    def shown(self) -> dict[str, Any]:
+        """Return what pages show."""
+        return {name: value for name, value in vars(self).items() if name != "cancelled"}
 
 
 class Jobs:
@@ -161,45 +148,41 @@ class Jobs:
         """`notify` is called with a project when its job changes."""
         self.store, self.notify = store, notify
         # by project, and those that are not over
-        self.latest: dict[int, JobState] = {}
-        self._active: list[JobState] = []
+        self.latest: dict[int, Job] = {}
+        self._active: list[Job] = []
         self._last_update = 0.0
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="finegold-studio-jobs")
 
     def close(self) -> None:
         for job in list(self._active):
-            job._cancelled.set()
+            job.cancelled.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def add(self, project: int, job: JobState, work: Callable[[JobState], None]) -> None:
-        job._project = project
-        if project not in self.latest or self.latest[project].state not in ACTIVE:
-            self.latest[project] = job
+    def add(self, job: Job, work: Callable[[Job], None]) -> None:
+        if job.project not in self.latest or self.latest[job.project].state not in ACTIVE:
+            self.latest[job.project] = job
         self._active.append(job)
         self._pool.submit(self._run, job, work)
-        self.notify(project)
+        self.notify(job.project)
 
-    def active(self, project: int) -> list[JobState]:
-        return [job for job in list(self._active) if job._project == project]
+    def cancel(self, project: int) -> None:
+        """Cancel all jobs of the project."""
+        for job in list(self._active):
+            if job.project == project:
+                job.cancelled.set()
 
-    def cancel(self, project: int, fit: int | None = None) -> None:
-        """Cancel the job of this fit, or all jobs of the project. Finished jobs are not changed."""
-        for job in self.active(project):
-            if fit in (None, job.fit):
-                job._cancelled.set()
-
-    def report(self, job: JobState) -> None:
-        """Tell open tabs that a job made progress, at most once per SECONDS_BETWEEN_UPDATES; end a
-        cancelled one.
+    def report(self, job: Job) -> None:
+        """Tell open tabs of progress, at most once per SECONDS_BETWEEN_UPDATES; end a cancelled
+        job.
         """
         job.check()
         if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
             self._last_update = time.monotonic()
-            self.notify(job._project)
+            self.notify(job.project)
 
-    def _run(self, job: JobState, work: Callable[[JobState], None]) -> None:
+    def _run(self, job: Job, work: Callable[[Job], None]) -> None:
         """Run a job; no exception in it ends the studio."""
-        self.latest[job._project] = job
+        self.latest[job.project] = job
         state, message = "done", ""
         with warnings_in_words() as words:
             try:
@@ -209,8 +192,7 @@ class Jobs:
             except Cancelled:
                 state = "cancelled"
             except (FinegoldError, Problem) as error:
-                job.repair, state = choices_that_repair(error), "failed"
-                message = words_of(error)
+                job.repair, state, message = choices_that_repair(error), "failed", words_of(error)
                 if isinstance(error, Problem):
                     message = f"{error}. {error.detail}"
             except Exception as error:
@@ -220,16 +202,14 @@ class Jobs:
         job.warnings = words
         self._active.remove(job)
         self._set(job, state, message)
-        self.notify(job._project)
+        self.notify(job.project)
 
-    def _set(self, job: JobState, state: str, message: str = "") -> None:
-        """Set the state, at last: who reads the job and then the database sees all that belongs to
-        the state.
-        """
-        # the project may have been deleted meanwhile; a fit is done when its result is stored
+    def _set(self, job: Job, state: str, message: str = "") -> None:
+        """Set the state, which comes last: the database then has all that belongs to it."""
+        # The project may have been deleted meanwhile. A fit is done when its result is stored.
         with suppress(Problem):
             if state != "done":
-                with self.store.changing(job._project):
+                with self.store.changing(job.project):
                     self.store.update("fit", job.fit, state=state, message=message)
         job.message, job.state = message, state
 
@@ -273,7 +253,7 @@ Name = str | int | float | bool
 
 def plain_name(name: Any) -> Any:
     """Convert a name to a JSON value; dates become text."""
-    return name if isinstance(name, str | int | float | bool) else str(name)
+    return name if isinstance(name, Name) else str(name)
 
 
 def _check_finite(value: Any) -> Any:
@@ -287,14 +267,6 @@ def _check_finite(value: Any) -> Any:
 
 # a name in a request
 Scalar = Annotated[Name, AfterValidator(_check_finite)]
-ProjectId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a project.")]
-FitId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a fit.")]
-SourceId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a source.")]
-SampleId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a sample.")]
-At = Annotated[
-    int,
-    fastapi.Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero."),
-]
 FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
 
 
@@ -305,24 +277,13 @@ def get_services(request: Request) -> Any:
 ServicesDep = Annotated[Services, Depends(get_services)]
 
 
-def get_store(services: ServicesDep) -> Store:
-    return services.store
-
-
-StoreDep = Annotated[Store, Depends(get_store)]
-
-
 def get_reviewer(
     request: Request,
-    x_finegold_reviewer: Annotated[
-        str,
-        Header(
-            max_length=1000,
-            description="Your name, percent-encoded; a reviewer's own token is stronger.",
-        ),
-    ] = "",
+    x_finegold_reviewer: Annotated[str, Header(max_length=1000, description="Your name.")] = "",
 ) -> str:
-    """Return the name that belongs to the token, or else the name that the client gives."""
+    """Return the name that belongs to the token, or else the one that the client gives, which is
+    percent-encoded.
+    """
     name: str = visitor_of(request).name or unquote(x_finegold_reviewer)
     return name.strip()[:MAX_REVIEWER_LENGTH]
 
@@ -331,11 +292,9 @@ Reviewer = Annotated[str, Depends(get_reviewer)]
 
 
 def get_result(
-    project: ProjectId,
+    project: int,
     services: ServicesDep,
-    fit: Annotated[
-        int | None, Query(ge=1, le=2**53, description="A fit; by default the one that is shown.")
-    ] = None,
+    fit: Annotated[int | None, Query(ge=1, le=2**53, description="By default, the shown.")] = None,
 ) -> LoadedResult:
     return services.loaded.shown(project) if fit is None else services.loaded.of(project, fit)
 

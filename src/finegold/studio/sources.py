@@ -23,33 +23,45 @@ from finegold.io.predictions import read_predictions
 from finegold.io.sheets import KEY
 from finegold.io.truth import read_truth
 from finegold.studio import items
-from finegold.studio.files import FILE_BODY, safe_name
+from finegold.studio.files import safe_name
 from finegold.studio.fits import queue_fit
 from finegold.studio.judging import add_truths
-from finegold.studio.problems import Problem, rename_files, warnings_in_words, words_of
-from finegold.studio.projects import Project, describe
-from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, preview, title_of
-from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
-from finegold.studio.services import (
-    FileName,
-    ProjectId,
-    Received,
-    Scalar,
-    Services,
-    ServicesDep,
-    SourceId,
+from finegold.studio.problems import (
+    Problem,
+    of_validation,
+    rename_files,
+    warnings_in_words,
+    words_of,
 )
-from finegold.studio.store import Row, Store, now
-from finegold.studio.votes import SHARED, compare, key_of, read_part, vote_sources, votes_of
+from finegold.studio.projects import create_project, describe
+from finegold.studio.reading import OPTIONS, Layout, Reading, preview, title_of
+from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
+from finegold.studio.services import FileName, Received, Scalar, Services, ServicesDep
+from finegold.studio.store import Row, now
+from finegold.studio.votes import (
+    SHARED,
+    compare,
+    key_of,
+    read_part,
+    version_of,
+    vote_sources,
+    votes_of,
+)
 from finegold.votes.encoding import MISSING, match, text_of, to_list
+from finegold.votes.sample import write_with_texts
 
 router = APIRouter(tags=["sources"])
 
 Kind = Literal["votes", "items", "predictions", "truths"]
 MAX_POSTED = 100_000
-# of one file that is compared with the votes so far; of more, only the first rows are looked at
+# of one file that is compared with the votes so far
 MAX_COMPARED = 2**26
 POSTED = "posted votes.csv"
+SAMPLE = "sample.csv"
+# of a route
+FILE_BODY = {
+    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}
+}
 
 
 def _not_blank(value: Any) -> Any:
@@ -59,112 +71,77 @@ def _not_blank(value: Any) -> Any:
 
 
 Id = Annotated[Scalar, AfterValidator(_not_blank)]
+Column = Annotated[str | None, Field(max_length=1000)]
 
 
 class Vote(BaseModel, extra="forbid"):
-    task: Annotated[
-        Id,
-        Field(
-            description="The name of the task. As in a file, 7, 7.0 and the text 7 are the same."
-        ),
-    ]
+    """As in a file, 7, 7.0 and the text 7 are the same task, and a blank label is no vote."""
+
+    task: Id
     annotator: Id
-    label: Annotated[
-        Scalar | None,
-        Field(description="Null, blank, NA, null and NaN mean no vote, as in a file."),
-    ]
+    label: Scalar | None
 
 
 class Posted(BaseModel, extra="forbid"):
     votes: list[Vote] = Field(min_length=1, max_length=MAX_POSTED)
 
 
-class Waiting(BaseModel):
-    accepted: int
-    source: int
-
-
-class ReadingOption(BaseModel):
-    """An option of the reader, as the form shows it."""
-
-    name: str
-    title: str
-    help: str
-    group: str
-    kind: str
-    choices: list[str]
-    low: float | None
-    high: float | None
-
-
-class Source(BaseModel):
-    id: int
-    kind: Kind
-    state: Literal["draft", "in"]
-    name: str
-    at: str
-    reading: dict[str, Any]
-    facts: dict[str, Any]
-    is_used: bool
-
-
-class Seen(Source):
-    """A source with its first rows, and what it changes."""
-
-    preview: Preview | None
-    proposal: dict[str, Any] | None
-    warnings: list[str]
-    problem: str | None
-
-
 class Change(BaseModel, extra="forbid"):
-    """What is not given stays as it is."""
+    """What is not given stays as it is. `task` and `label` are columns of items and truths."""
 
     kind: Kind | None = None
-    reading: dict[str, Any] | None = Field(
-        default=None, description="Options of the reading; others stay as they are."
-    )
-    task: str | None = Field(
-        default=None, max_length=1000, description="Of items and truths: the column of the tasks."
-    )
-    label: str | None = Field(
-        default=None, max_length=1000, description="Of truths: the column of the truths."
-    )
-    state: Literal["in", "out"] | None = Field(
-        default=None, description="Take it in, or remove it."
-    )
+    reading: dict[str, Any] | None = Field(None, description="Options of the reading.")
+    task: Column = None
+    label: Column = None
+    state: Literal["in", "out"] | None = Field(None, description="Take it in, or remove it.")
 
 
 @router.get("/reading", dependencies=ONLY_OWNER)
-def reading_options() -> list[ReadingOption]:
+def reading_options() -> list[dict[str, Any]]:
     """Return the options for reading a file, from which the form is made."""
+    shown = ("help", "kind", "choices", "low", "high")
     return [
-        ReadingOption(name=name, title=title_of(name), **vars(option))
+        {"name": name, "title": title_of(name), **{each: getattr(option, each) for each in shown}}
         for name, option in OPTIONS.items()
     ]
 
 
+@router.post("/sample", dependencies=ONLY_OWNER, status_code=201)
+def open_sample(services: ServicesDep) -> Row:
+    """Create a project of the sample: two LLM judges and two people compare the answers to 300
+    instructions.
+    """
+    blob = services.files.keep(write_with_texts, ".csv")
+    project = create_project(services, SAMPLE)
+    services.store.insert(
+        "source", project=project, kind="votes", state="in", name=SAMPLE, blob=blob, at=now()
+    )
+    queue_fit(services, project)
+    return describe(services, project)
+
+
 @router.get("/projects/{project:id}/sources", dependencies=REVIEWERS_WHO_SEE)
-def sources(project: ProjectId, services: ServicesDep) -> list[Source]:
+def sources(project: int, services: ServicesDep) -> list[Row]:
     """Return what arrived in the project, in the order in which it arrived."""
     used = _used(services, project)
     rows = services.store.rows(
         "SELECT * FROM source WHERE project = ? AND state != 'out' ORDER BY id", project
     )
-    return [_source(row, used) for row in rows]
+    return [_described(row, used) for row in rows]
 
 
 def _used(services: Services, project: int) -> list[Any]:
-    fit = services.store.row(
-        "SELECT facts FROM fit WHERE id = (SELECT shown FROM project WHERE id = ?)", project
-    )
-    return (fit["facts"] or {}).get("key", {}).get("sources", []) if fit else []
+    """Return the versions of the sources of votes that the shown labels are made from."""
+    sql = "SELECT facts FROM fit WHERE id = (SELECT shown FROM project WHERE id = ?)"
+    fit = services.store.row(sql, project)
+    used: list[Any] = (fit["facts"] or {}).get("key", {}).get("sources", []) if fit else []
+    return used
 
 
-def _source(row: Row, used: list[Any]) -> Source:
-    is_used = row["kind"] != "votes" or [row["id"], row["reading"], row["blob"]] in used
-    fields = {name: row[name] for name in Source.model_fields if name in row}
-    return Source(**fields, is_used=is_used)
+def _described(row: Row, used: list[Any]) -> Row:
+    names = ("id", "kind", "state", "name", "at", "reading", "facts")
+    is_used = row["kind"] != "votes" or version_of(row) in used
+    return {**{name: row[name] for name in names}, "is_used": is_used}
 
 
 @router.post(
@@ -174,218 +151,195 @@ def _source(row: Row, used: list[Any]) -> Source:
     openapi_extra=FILE_BODY,
 )
 def add_source(
-    project: ProjectId,
+    project: int,
     name: FileName,
     path: Received,
     services: ServicesDep,
     kind: Annotated[Kind | None, Query(description="By default, the columns decide.")] = None,
-) -> Seen:
+) -> Row:
     """Add a file as a draft: the body of the request, or a file or a folder of the studio's folder
     if the body is empty.
     """
-    row = services.store.project(project)
     blob, place, source = None, None, path
     if path.stat().st_size:
-        blob = services.store.keep_file(path)
+        blob, shown = services.store.keep_file(path), safe_name(name)
     else:
-        place, source = name, services.files.subfolder(name) or services.files.resolve(name)
+        place, shown = name, name
+        source = services.files.subfolder(name) or services.files.resolve(name)
     seen = preview(source, Layout()) if source.is_file() else None
     kind = kind or _guess_kind(services, project, seen)
     reading = Reading() if seen is None else _first_reading(services, project, seen, name)
-    with services.store.changing(row["id"]):
-        new = services.store.insert(
-            "source",
-            project=project,
-            kind=kind,
-            state="draft",
-            name=name if blob is None else safe_name(name),
-            place=place,
-            blob=blob,
-            reading=reading.model_dump(exclude_defaults=True),
-            at=now(),
-        )
+    with services.store.changing(project):
+        given = reading.model_dump(exclude_defaults=True)
+        more = {"name": shown, "place": place, "blob": blob, "reading": given, "at": now()}
+        new = services.store.insert("source", project=project, kind=kind, state="draft", **more)
     return see_source(project, new, services)
 
 
-def _guess_kind(services: Services, project: int, seen: Preview | None) -> Kind:
+def _guess_kind(services: Services, project: int, seen: Row | None) -> Kind:
     """Return what a file most likely holds. The first file of a project holds votes."""
-    known = vote_sources(services, project)
     if seen is None:
         return "items"
-    guess, columns = seen.guess, seen.columns
-    if not known or seen.is_export or seen.is_judge_log or guess.shape in ("wide", "transposed"):
+    columns, is_of_tool = seen["columns"], seen["is_export"] or seen["is_judge_log"]
+    is_matrix = seen["guess"].shape in ("wide", "transposed")
+    if is_of_tool or is_matrix or _is_of_one(seen) or not vote_sources(services, project):
         return "votes"
-    if not {"annotator", "label"} & set(seen.open) or _is_of_one(seen):
+    if not {"annotator", "label"} & {*seen["open"]}:
         return "votes"
     if candidates(columns, TRUTH) and candidates(columns, TASK):
         return "truths"
     classes = []
     with suppress(Problem, FinegoldError):
         classes = services.loaded.shown(project).class_texts
-    if len(classes) > 1 and sum(name in columns for name in classes) > 1:
-        return "predictions"
-    return "items"
+    is_model = len(classes) > 1 and sum(name in columns for name in classes) > 1
+    return "predictions" if is_model else "items"
 
 
-def _is_of_one(seen: Preview) -> bool:
+def _is_of_one(seen: Row) -> bool:
     """Return whether a file has labels of tasks and nothing else, as files of one judge have."""
-    return len(seen.columns) == 2 and seen.open == ["annotator"] and not seen.is_export
+    return len(seen["columns"]) == 2 and seen["open"] == ["annotator"] and not seen["is_export"]
 
 
-def _first_reading(services: Services, project: int, seen: Preview, name: str) -> Reading:
+def _first_reading(services: Services, project: int, seen: Row, name: str) -> Reading:
     """Return how to read a new file: as the first one if it has its columns, otherwise as its own
     columns say; labels are spelled as in the others.
     """
     known = vote_sources(services, project)
-    one = Path(name).stem if _is_of_one(seen) else None
-    if not known:
-        guess: Reading = seen.guess.model_copy(update={"one_annotator": one})
-        return guess
-    first = Reading(**known[0]["reading"])
-    named = [name for name in (first.task, first.annotator, first.label) if name is not None]
-    if first.shape == "long" and not seen.is_export and named and {*named} <= {*seen.columns}:
-        gold = first.gold if first.gold in seen.columns else None
-        same: Reading = first.model_copy(update={"gold": gold, "one_annotator": one})
-        return same
-    shared = {name: getattr(first, name) for name in SHARED}
-    other: Reading = seen.guess.model_copy(update={**shared, "one_annotator": one})
-    return other
+    guess: Reading = seen["guess"]
+    change: dict[str, Any] = {"one_annotator": Path(name).stem if _is_of_one(seen) else None}
+    if known:
+        first = Reading(**known[0]["reading"])
+        named = [each for each in (first.task, first.annotator, first.label) if each is not None]
+        has_these = bool(named) and {*named} <= {*seen["columns"]}
+        if first.shape == "long" and not seen["is_export"] and has_these:
+            guess = first
+            change["gold"] = first.gold if first.gold in seen["columns"] else None
+        change |= {name: getattr(first, name) for name in SHARED}
+    found: Reading = guess.model_copy(update=change)
+    return found
 
 
 @router.get("/projects/{project:id}/sources/{source:id}", dependencies=ONLY_OWNER)
 def see_source(
-    project: ProjectId,
-    source: SourceId,
+    project: int,
+    source: int,
     services: ServicesDep,
     reading: Annotated[
         str | None, Query(max_length=20_000, description="Another reading to look at, as JSON.")
     ] = None,
-) -> Seen:
+) -> Row:
     """Return a source with its first rows, and what a draft would change."""
-    row = _find(services.store, project, source)
+    row = _find(services, project, source)
     if reading is not None:
-        row["reading"] = _reading_of(row, json.loads(reading)).model_dump(exclude_defaults=True)
+        row["reading"] = _reading_of(row, reading).model_dump(exclude_defaults=True)
     path, shown, proposal, problem = services.files.path_of(row), None, None, None
     with services.loaded.loading(project), warnings_in_words() as words:
         if path.is_file():
-            options = Reading(**row["reading"])
-            layout = Layout(**options.model_dump(include=set(Layout.model_fields)))
-            shown = preview(path, layout)
-            problem = shown.problem if row["kind"] == "votes" else None
+            shown = preview(path, Reading(**row["reading"]).layout)
+            problem = shown["problem"] if row["kind"] == "votes" else None
         if row["state"] == "draft" and problem is None:
             try:
-                proposal = _propose(services, project, row, path, shown)
+                proposal = _propose(services, row, path, shown)
             except FinegoldError as error:
-                problem = words_of(
-                    rename_files(error, {str(path): row["name"], path.name: row["name"]})
-                )
-    used = _used(services, project)
-    return Seen(
-        **_source(row, used).model_dump(),
-        preview=shown,
-        proposal=proposal,
-        warnings=words,
-        problem=problem,
-    )
+                names = {str(path): row["name"], path.name: row["name"]}
+                problem = words_of(rename_files(error, names))
+    if shown is not None:
+        shown["guess"] = shown["guess"].model_dump()
+    found = _described(row, _used(services, project))
+    more = {"preview": shown, "proposal": proposal, "warnings": words, "problem": problem}
+    return found | more
 
 
-def _propose(
-    services: Services, project: int, row: Row, path: Path, seen: Preview | None
-) -> dict[str, Any] | None:
+def _propose(services: Services, row: Row, path: Path, seen: Row | None) -> Row | None:
     """Return what a draft would change."""
-    kind, reading = row["kind"], row["reading"]
+    project, reading = row["project"], row["reading"]
     known = vote_sources(services, project)
-    if kind == "votes":
+    if row["kind"] == "votes":
         # the first file is looked at as it is read
         if not known or path.stat().st_size > MAX_COMPARED:
             return None
-        options, open_roles = Reading(**reading), seen.open if seen else []
-        missing = [role for role in open_roles if not getattr(options, role)]
-        if missing and options.shape == "long" and not options.one_annotator:
+        missing = [role for role in (seen["open"] if seen else []) if not reading.get(role)]
+        is_long = reading.get("shape", "long") == "long"
+        if missing and is_long and not reading.get("one_annotator"):
             return None
         return compare(votes_of(services, project), read_part(services, row))
     if not known:
         raise Problem(409, "There are no votes yet", "Add the file with the votes first.")
     votes = votes_of(services, project)
-    tasks = pl.Series([text_of(name) for name in to_list(votes.task_names)], dtype=pl.String)
-    if kind == "items":
-        table = items.read_items(path, row["name"])
-        return items.match_items(table, tasks, reading.get("task"))
-    if kind == "predictions":
+    if row["kind"] == "items":
+        tasks = pl.Series([text_of(name) for name in to_list(votes.task_names)], dtype=pl.String)
+        return items.match_items(items.read_items(path, row["name"]), tasks, reading.get("task"))
+    if row["kind"] == "predictions":
         read = read_predictions(path, votes)
-        has_one = read.known[0]
-        return {
-            "n_tasks": int(has_one[: votes.n_tasks].sum()),
-            "n_without_prediction": votes.n_tasks - int(has_one[: votes.n_tasks].sum()),
-            "n_without_votes": len(read.task_names),
-            "confidence": float(read.probabilities[0][has_one].max(axis=1).mean()),
-        }
-    columns = seen.columns if seen is not None else []
-    task = reading.get("task") if reading.get("task") in columns else None
-    task = task or (votes.columns[0] if votes.columns[0] in columns else None)
-    truth = read_truth(str(path), task=task, label=reading.get("label"))
-    task_codes = match(to_list(truth.task), votes.task_names)
-    class_codes = match(to_list(truth.truth), votes.class_names)
-    unknown = {
-        text_of(name)
-        for name, code in zip(to_list(truth.truth), class_codes.tolist(), strict=True)
-        if code == MISSING
-    }
+        n = int(read.known[0][: votes.n_tasks].sum())
+        rest = {"n_without_prediction": votes.n_tasks - n}
+        return {"n_tasks": n, **rest, "n_without_votes": len(read.task_names)}
+    columns = seen["columns"] if seen is not None else []
+    pairs, tasks, classes = _read_truths(row, path, columns, votes)
+    unknown = {label for (_, label), code in zip(pairs, classes, strict=True) if code == MISSING}
+    used = [MISSING not in each for each in zip(tasks, classes, strict=True)]
     return {
         "columns": columns,
-        "read": len(task_codes),
-        "used": int(((task_codes != MISSING) & (class_codes != MISSING)).sum()),
-        "without_votes": int((task_codes == MISSING).sum()),
+        "used": sum(used),
+        "without_votes": tasks.count(MISSING),
         "unknown_classes": [] if votes.multi else sorted(unknown)[:20],
     }
 
 
-def _find(store: Store, project: int, source: int) -> Row:
-    row = store.row(
-        "SELECT * FROM source WHERE project = ? AND id = ? AND state != 'out'", project, source
-    )
+def _read_truths(row: Row, path: Path, columns: list[str], votes: Any) -> tuple[Any, Any, Any]:
+    """Return tasks and truths of a file as texts, and the codes that they have in the votes."""
+    named = (row["reading"].get("task"), votes.columns[0])
+    task = next((name for name in named if name in columns), None)
+    truth = read_truth(str(path), task=task, label=row["reading"].get("label"))
+    texts = [[text_of(each) for each in to_list(column)] for column in (truth.task, truth.truth)]
+    codes = [
+        match(each, names).tolist()
+        for each, names in zip(texts, (votes.task_names, votes.class_names), strict=True)
+    ]
+    return list(zip(*texts, strict=True)), codes[0], codes[1]
+
+
+def _find(services: Services, project: int, source: int) -> Row:
+    sql = "SELECT * FROM source WHERE project = ? AND id = ? AND state != 'out'"
+    row = services.store.row(sql, project, source)
     if row is None:
         raise Problem(404, "There is no such source", "It may have been removed.")
     return row
 
 
-def _reading_of(row: Row, changed: dict[str, Any]) -> Reading:
+def _reading_of(row: Row, changed: str | dict[str, Any]) -> Reading:
+    """Return how a source is read with some options changed."""
     try:
-        return Reading(**{**row["reading"], **changed})
-    except (ValidationError, TypeError) as error:
-        fields = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
-            for each in (error.errors() if isinstance(error, ValidationError) else [])
-        ]
-        raise Problem(422, "The request is not valid", "; ".join(fields)) from None
+        more = json.loads(changed) if isinstance(changed, str) else changed
+        return Reading(**{**row["reading"], **more})
+    except ValidationError as error:
+        raise of_validation(error.errors()) from None
+    except (TypeError, ValueError) as error:
+        raise Problem(422, "The request is not valid", str(error)) from None
 
 
 @router.patch("/projects/{project:id}/sources/{source:id}", dependencies=ONLY_OWNER)
-def change_source(
-    project: ProjectId, source: SourceId, change: Change, services: ServicesDep
-) -> Project:
+def change_source(project: int, source: int, change: Change, services: ServicesDep) -> Row:
     """Change how a source is read, take it in, or remove it. Votes are then fitted again.
 
     How labels are spelled changes in all sources of votes.
     """
-    store, row = services.store, _find(services.store, project, source)
-    kind = change.kind or row["kind"]
-    names = {"task": change.task, "label": change.label}
-    wanted = {**(change.reading or {}), **{name: each for name, each in names.items() if each}}
-    reading = _reading_of(row, wanted)
+    store, row = services.store, _find(services, project, source)
+    was_draft, kind = row["state"] == "draft", change.kind or row["kind"]
+    names = {name: each for name in ("task", "label") if (each := getattr(change, name))}
+    reading = _reading_of(row, {**(change.reading or {}), **names})
     row |= {"kind": kind, "reading": reading.model_dump(exclude_defaults=True)}
     is_in = change.state == "in" or (row["state"] == "in" and change.state is None)
     facts: dict[str, Any] = {}
     if is_in and kind != "votes":
-        facts = _take(services, project, row)
+        facts = _take(services, row)
     elif is_in:
         # raises at once if the file is missing
         services.files.path_of(row)
     before = key_of(services, project)
     with store.changing(project):
-        store.update(
-            "source", source, kind=kind, reading=row["reading"], facts=row["facts"] | facts
-        )
+        given = {"kind": kind, "reading": row["reading"], "facts": row["facts"] | facts}
+        store.update("source", source, **given)
         if is_in and kind == "votes":
             shared = {name: getattr(reading, name) for name in SHARED}
             # an answer to what a draft has may also be right for the files before
@@ -395,14 +349,11 @@ def change_source(
             store.update("source", source, content=None)
         if change.state == "out":
             store.run("UPDATE judgement SET undone = 1 WHERE source = ?", source)
-            store.update("source", source, state="out")
-        elif is_in:
-            store.update("source", source, state="in")
+        if change.state == "out" or is_in:
+            store.update("source", source, state="in" if is_in else "out")
     store.sweep()
-    has_changed = key_of(services, project) != before or (
-        kind == "predictions" and row["state"] != "draft"
-    )
-    has_changed |= kind == "predictions" and is_in
+    has_changed = key_of(services, project) != before
+    has_changed |= kind == "predictions" and (is_in or not was_draft)
     if has_changed and vote_sources(services, project):
         queue_fit(services, project)
     elif has_changed:
@@ -411,93 +362,72 @@ def change_source(
     return describe(services, project)
 
 
-def _take(services: Services, project: int, row: Row) -> dict[str, Any]:
+def _take(services: Services, row: Row) -> dict[str, Any]:
     """Take in a file other than of votes; return what was found in it."""
     path, store = services.files.path_of(row), services.store
     try:
         with warnings_in_words() as words:
             seen = preview(path, Layout()) if path.is_file() else None
-            facts = _propose(services, project, row, path, seen) or {}
+            facts = _propose(services, row, path, seen) or {}
             if row["kind"] == "items":
-                table = items.read_items(path, row["name"])
-                key = facts["task"] or KEY
-                table = table.rename({key: KEY}).drop_nulls(KEY).unique(KEY, keep="first")
                 if not facts["matched"]:
                     own, theirs = (", ".join(facts[name]) for name in ("own_ids", "task_ids"))
-                    detail = f"No id in it is a task: it has {own or 'nothing'}; tasks are called {theirs}."
+                    detail = (
+                        f"No id is a task: it has {own or 'nothing'}; tasks are called {theirs}."
+                    )
                     raise Problem(422, "These texts cannot be used", detail)
+                table = items.read_items(path, row["name"])
+                table = items.by_task(table, facts["task"] or KEY)
                 blob = services.files.keep(table.write_parquet, ".parquet")
                 store.update("source", row["id"], content=blob)
             if row["kind"] == "truths":
-                columns = seen.columns if seen is not None else []
-                votes = votes_of(services, project)
-                given = row["reading"]
-                named = [given.get("task"), votes.columns[0]]
-                task = next((name for name in named if name in columns), None)
-                truth = read_truth(str(path), task=task, label=given.get("label"))
+                votes = votes_of(services, row["project"])
+                found = _read_truths(row, path, facts["columns"], votes)
+                tasks, classes = to_list(votes.task_names), to_list(votes.class_names)
+                # with the names that the votes have; those of unknown classes are left out
+                truths = [
+                    (task if code == MISSING else tasks[code], classes[label])
+                    for (task, _), code, label in zip(*found, strict=True)
+                    if label != MISSING
+                ]
                 store.run("UPDATE judgement SET undone = 1 WHERE source = ?", row["id"])
-                pairs = zip(to_list(truth.task), to_list(truth.truth), strict=True)
-                plain = [(text_of(task), text_of(label)) for task, label in pairs]
-                add_truths(store, project, row["id"], row["name"], _named(votes, plain))
+                add_truths(store, row["project"], row["id"], row["name"], truths)
     except FinegoldError as error:
-        names = {str(path): row["name"], path.name: row["name"]}
-        raise Problem(
-            422, "This file cannot be used", words_of(rename_files(error, names))
-        ) from None
+        renamed = rename_files(error, {str(path): row["name"], path.name: row["name"]})
+        raise Problem(422, "This file cannot be used", words_of(renamed)) from None
     return facts | {"warnings": words}
 
 
-def _named(votes: Any, pairs: list[tuple[str, str]]) -> list[tuple[Any, Any]]:
-    """Return truths with the names that the votes have; those of unknown classes are left out."""
-    tasks, classes = to_list(votes.task_names), to_list(votes.class_names)
-    task_codes = match([task for task, _ in pairs], votes.task_names).tolist()
-    class_codes = match([label for _, label in pairs], votes.class_names).tolist()
-    return [
-        (task if code == MISSING else tasks[code], classes[label])
-        for (task, _), code, label in zip(pairs, task_codes, class_codes, strict=True)
-        if label != MISSING
-    ]
-
-
 @router.post("/projects/{project:id}/votes", dependencies=ONLY_OWNER, status_code=202)
-def post_votes(project: ProjectId, posted: Posted, services: ServicesDep) -> Waiting:
+def post_votes(project: int, posted: Posted, services: ServicesDep) -> dict[str, int]:
     """Add votes of a program. They are stored at once and used by the next fit; a newer vote
     replaces an older one.
     """
-    store, files = services.store, services.files
-    columns = {
-        name: [_cell(getattr(vote, name)) for vote in posted.votes]
-        for name in ("task", "annotator", "label")
-    }
-    rows = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    store, files, roles = services.store, services.files, ("task", "annotator", "label")
+    cells = [[getattr(vote, role) for role in roles] for vote in posted.votes]
+    texts = [[None if cell is None else text_of(cell) for cell in row] for row in cells]
+    rows = pl.DataFrame(texts, schema=dict.fromkeys(roles, pl.String), orient="row")
     with store.lock:
         known = vote_sources(services, project)
+        # those that no fit has used are one source
         waiting = known[-1] if known and known[-1]["facts"].get("posted") else None
-        if waiting is not None and [waiting["id"], waiting["reading"], waiting["blob"]] in _used(
-            services, project
-        ):
+        if waiting is not None and version_of(waiting) in _used(services, project):
             waiting = None
-        shared = Reading(**known[0]["reading"]) if known else Reading()
-        reading = Reading(
-            **{"task": "task", "annotator": "annotator", "label": "label"},
-            **{name: getattr(shared, name) for name in SHARED},
-        ).model_dump(exclude_defaults=True)
         if waiting is not None:
-            before = pl.read_csv(files.path_of(waiting), infer_schema=False)
-            rows = pl.concat([before, rows])
-        blob = files.keep(rows.write_csv, ".csv")
-        facts = {"posted": True, "votes": rows.height}
+            rows = pl.concat([pl.read_csv(files.path_of(waiting), infer_schema=False), rows])
+        first = known[0]["reading"] if known else {}
+        more = {
+            "blob": files.keep(rows.write_csv, ".csv"),
+            "facts": {"posted": True, "votes": rows.height},
+            "at": now(),
+        }
         with store.changing(project):
             if waiting is not None:
-                store.update("source", waiting["id"], blob=blob, facts=facts, at=now())
                 source = waiting["id"]
+                store.update("source", source, **more)
             else:
-                more = {"name": POSTED, "blob": blob, "reading": reading, "facts": facts}
-                source = store.insert(
-                    "source", project=project, kind="votes", state="in", at=now(), **more
-                )
-    return Waiting(accepted=len(posted.votes), source=source)
-
-
-def _cell(value: Any) -> str | None:
-    return None if value is None else text_of(value)
+                shared = {name: value for name, value in first.items() if name in SHARED}
+                reading = {**{role: role for role in roles}, **shared}
+                more |= {"name": POSTED, "reading": reading}
+                source = store.insert("source", project=project, kind="votes", state="in", **more)
+    return {"accepted": len(posted.votes), "source": source}

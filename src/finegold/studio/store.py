@@ -22,8 +22,6 @@ VERSION = 4
 # large files are written in parts, so that other threads do not wait long
 PART_BYTES = 4 * 2**20
 ANOTHER_PROJECT = use(project=Placeholder("FILE"))
-CLOSE_IT = Remedy(text="close that one")
-REPAIR = (Remedy(text="restore it from a backup"), ANOTHER_PROJECT)
 BLOBS_IN_USE = (
     "SELECT blob FROM source WHERE blob NOT NULL AND state != 'out' UNION"
     " SELECT content FROM source WHERE content NOT NULL AND state != 'out' UNION"
@@ -68,12 +66,14 @@ class Store:
                 self._connection.close()
                 raise
         except sqlite3.DatabaseError as error:
-            problem, remedies = f"{path} cannot be opened as a project: {error}", [ANOTHER_PROJECT]
-            if "locked" in str(error):
-                problem, remedies = f"{path} is open in another studio", [CLOSE_IT, ANOTHER_PROJECT]
-            elif "malformed" in str(error):
-                problem, remedies = f"{path} is damaged (SQLite reports: {error})", [*REPAIR]
-            elif "not a database" in str(error):
+            words, remedies = str(error), [ANOTHER_PROJECT]
+            problem = f"{path} cannot be opened as a project: {words}"
+            if "locked" in words:
+                problem = f"{path} is open in another studio"
+                remedies = [Remedy(text="close that one"), ANOTHER_PROJECT]
+            elif "malformed" in words:
+                raise self._damaged(words) from None
+            elif "not a database" in words:
                 problem = f"{path} is not a project of the studio"
             raise InputError(problem, remedies=remedies) from None
 
@@ -106,9 +106,7 @@ class Store:
 
     @contextmanager
     def changing(self, project: int, version: int | None = None) -> Iterator[None]:
-        """Commit the changes of the block together, count them as a new version, and tell open
-        tabs.
-        """
+        """Commit the changes of the block together as a new version, and tell open tabs."""
         with self.transaction():
             row = self.project(project)
             if version is not None and version != row["version"]:
@@ -121,11 +119,8 @@ class Store:
     def project(self, project: int) -> Row:
         row = self.row("SELECT * FROM project WHERE id = ?", project)
         if row is None:
-            raise Problem(
-                404,
-                "There is no such project",
-                "It may have been deleted; go back to all projects.",
-            )
+            detail = "It may have been deleted; go back to all projects."
+            raise Problem(404, "There is no such project", detail)
         return row
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
@@ -147,21 +142,14 @@ class Store:
 
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, instead of one with the same key. Columns of JSON are written as such."""
-        written = [
-            name_key(value) if name in JSON_COLUMNS and value is not None else value
-            for name, value in values.items()
-        ]
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        return self.run(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *written)
+        sql = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})"
+        return self.run(sql, *_written(values))
 
     def update(self, table: str, key: int, **values: Any) -> None:
         """Change columns of the row with this id."""
-        written = [
-            name_key(value) if name in JSON_COLUMNS and value is not None else value
-            for name, value in values.items()
-        ]
         columns = ", ".join(f"{name} = ?" for name in values)
-        self.run(f"UPDATE {table} SET {columns} WHERE id = ?", *written, key)
+        self.run(f"UPDATE {table} SET {columns} WHERE id = ?", *_written(values), key)
 
     def keep_file(self, path: Path) -> int:
         """Store the bytes of a file in parts, and return their id."""
@@ -179,9 +167,8 @@ class Store:
         parts = self.rows("SELECT part FROM blob WHERE id = ? ORDER BY part", blob)
         with path.open("wb") as file:
             for part in parts:
-                row = self.row(
-                    "SELECT bytes FROM blob WHERE id = ? AND part = ?", blob, part["part"]
-                )
+                sql = "SELECT bytes FROM blob WHERE id = ? AND part = ?"
+                row = self.row(sql, blob, part["part"])
                 file.write(row["bytes"] if row else b"")
 
     def sweep(self) -> None:
@@ -196,38 +183,37 @@ class Store:
     def _set_up(self) -> None:
         run = self._connection.execute
         self._connection.row_factory = sqlite3.Row
-        for pragma in (
-            "locking_mode = EXCLUSIVE",
-            "journal_mode = WAL",
-            "synchronous = FULL",
-            "foreign_keys = ON",
-        ):
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
             run(f"PRAGMA {pragma}")
+        run("PRAGMA foreign_keys = ON")
         if not self.rows("SELECT 1 FROM sqlite_master"):
             pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
             tables = Path(__file__).with_name("schema.sql").read_text("utf-8")
             self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {tables} COMMIT;")
-        if self.rows("PRAGMA application_id")[0]["application_id"] != APPLICATION:
-            raise InputError(
-                f"{self.path} is a database, but not a project of the studio",
-                remedies=[ANOTHER_PROJECT],
-            )
-        version = self.rows("PRAGMA user_version")[0]["user_version"]
-        if version != VERSION:
+        if run("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            problem = f"{self.path} is a database, but not a project of the studio"
+            raise InputError(problem, remedies=[ANOTHER_PROJECT])
+        if (version := run("PRAGMA user_version").fetchone()[0]) != VERSION:
             formats = f"file format {version}; this version reads {VERSION}"
             problem = f"{self.path} was written by another version of Finegold ({formats})"
-            raise InputError(
-                problem, remedies=[Remedy(text="open it with that version"), ANOTHER_PROJECT]
-            )
-        # from now on no other process can open it
+            remedies = [Remedy(text="open it with that version"), ANOTHER_PROJECT]
+            raise InputError(problem, remedies=remedies)
+        # from here on no other process can open it
         run("BEGIN EXCLUSIVE")
         run("COMMIT")
-        answer = self.rows("PRAGMA quick_check(1)")[0]["quick_check"]
-        if answer != "ok":
-            raise InputError(
-                f"{self.path} is damaged (SQLite reports: {' '.join(answer.split())})",
-                remedies=REPAIR,
-            )
+        if (answer := run("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise self._damaged(" ".join(answer.split()))
         run("UPDATE project SET loading = 2 WHERE loading = 1")
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
         self.sweep()
+
+    def _damaged(self, words: str) -> InputError:
+        remedies = [Remedy(text="restore it from a backup"), ANOTHER_PROJECT]
+        return InputError(f"{self.path} is damaged (SQLite reports: {words})", remedies=remedies)
+
+
+def _written(values: Row) -> list[Any]:
+    return [
+        name_key(value) if name in JSON_COLUMNS and value is not None else value
+        for name, value in values.items()
+    ]

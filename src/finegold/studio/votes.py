@@ -5,7 +5,7 @@ on a task counts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import polars as pl
 from finegold.errors import InputError
 from finegold.studio.problems import rename_files
 from finegold.studio.reading import Reading, near_spellings, read_votes
-from finegold.studio.services import JobState, Services
+from finegold.studio.services import Job, Services
 from finegold.studio.store import Row
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, match, text_of, to_list
@@ -43,62 +43,34 @@ def vote_sources(services: Services, project: int) -> list[Row]:
     )
 
 
+def version_of(source: Row) -> list[Any]:
+    """Return what the votes of a source depend on."""
+    return [source["id"], source["reading"], source["blob"]]
+
+
 def key_of(services: Services, project: int) -> dict[str, Any]:
     """Return what the votes of a project depend on."""
-    sources = [[row["id"], row["reading"], row["blob"]] for row in vote_sources(services, project)]
+    sources = [version_of(row) for row in vote_sources(services, project)]
     return {"sources": sources, "excluded": services.store.project(project)["excluded"]}
 
 
-def votes_of(
-    services: Services, project: int, job: JobState | None = None, *, without: int | None = None
-) -> Annotations:
-    """Return the votes of a project, `without` one of its sources.
-
-    Votes of the shown result are not read again if its sources are the first of those here.
-    """
-    rows = [row for row in vote_sources(services, project) if row["id"] != without]
-    if not rows:
-        raise InputError("there are no votes; add a file with votes first")
-    key = key_of(services, project)
-    key["sources"] = [each for each in key["sources"] if each[0] != without]
-    votes, n_known = _known_votes(services, project, rows, key)
-    for row in rows[n_known:]:
+def votes_of(services: Services, project: int, job: Job | None = None) -> Annotations:
+    """Return the votes of a project."""
+    votes: Annotations | None = None
+    people: dict[str, str] = {}
+    for row in vote_sources(services, project):
         part = read_part(services, row, job)
         votes = part if votes is None else _join(votes, part, Reading(**row["reading"]))
-    assert votes is not None
-    people = {
-        spelling: name
-        for row in rows
-        for spelling, name in (row["reading"].get("people") or {}).items()
-    }
-    if n_known < len(rows) and (people or key["excluded"]):
-        votes = recode(votes, people=people, without=key["excluded"])
-    return votes
+        people |= row["reading"].get("people") or {}
+    if votes is None:
+        raise InputError("there are no votes; add a file with votes first")
+    excluded = services.store.project(project)["excluded"]
+    return recode(votes, people=people, without=excluded) if people or excluded else votes
 
 
-def _known_votes(
-    services: Services, project: int, rows: Sequence[Row], key: dict[str, Any]
-) -> tuple[Annotations | None, int]:
-    """Return the votes of the shown result, and of how many sources they are; None if they are not
-    the first sources.
-    """
-    fit = services.store.row(
-        "SELECT id, facts FROM fit WHERE id = (SELECT shown FROM project WHERE id = ?)", project
-    )
-    known = (fit and fit["facts"] and fit["facts"].get("key")) or {}
-    sources = known.get("sources", [])
-    is_prefix = sources and sources == key["sources"][: len(sources)]
-    has_gold = any(row["facts"].get("has_gold") for row in rows)
-    if not is_prefix or has_gold or known["excluded"] != key["excluded"] or fit is None:
-        return None, 0
-    votes = services.loaded.of(project, fit["id"]).votes
-    unknown = np.full_like(votes.gold, MISSING)
-    return replace(votes, gold=unknown, gold_sets=()), len(sources)
-
-
-def read_part(services: Services, row: Row, job: JobState | None = None) -> Annotations:
+def read_part(services: Services, row: Row, job: Job | None = None) -> Annotations:
     """Read the votes of one source."""
-    kept, key = services.parts, json.dumps([row["id"], row["reading"], row["blob"]])
+    kept, key = services.parts, json.dumps(version_of(row))
     if key not in kept:
         path = services.files.path_of(row)
 
@@ -147,24 +119,10 @@ def recode(
     annotators.
     """
     task, who, label = votes.votes()
-
-    def renamed(names: Names, meant: Mapping[str, Any]) -> tuple[Names, Any]:
-        values = to_list(names)
-        texts = [text_of(meant.get(text_of(value), value)) for value in values]
-        known = {text_of(value): value for value in values}
-        kept = [text for text in known if text in set(texts)]
-        kept += [text for text in dict.fromkeys(texts) if text not in known]
-        # names that are new take their place in the order
-        kept = sorted(kept) if len(kept) > sum(text in known for text in kept) else kept
-        place = {text: code for code, text in enumerate(kept)}
-        codes = np.array([place[text] for text in texts], np.int32)
-        return Names([known.get(text, text) for text in kept]), codes
-
-    everyone, new_who = renamed(votes.annotator_names, people or {})
-    every_class, new_label = renamed(votes.class_names, classes or {})
-    left_out = np.array([text_of(name) in set(without) for name in to_list(everyone)], np.bool_)
+    everyone, new_who = _rename(votes.annotator_names, people or {})
+    every_class, new_label = _rename(votes.class_names, classes or {})
     who = new_who[who]
-    counted = ~left_out[who]
+    counted = np.array([text_of(name) not in set(without) for name in to_list(everyone)])[who]
     if not counted.any():
         raise InputError("no votes are left: every annotator is excluded")
     known = np.flatnonzero(votes.gold != MISSING)
@@ -183,49 +141,48 @@ def recode(
     return replace(made, **{name: getattr(votes, name) for name in kept})
 
 
+def _rename(names: Names, meant: Mapping[str, Any]) -> tuple[Names, Any]:
+    """Return names in their order, sorted where there are new ones, and the new code of each."""
+    known = {text_of(value): value for value in to_list(names)}
+    texts = [text_of(meant.get(text, text)) for text in known]
+    used = set(texts)
+    kept = [text for text in known if text in used] if used <= known.keys() else sorted(used)
+    place = {text: code for code, text in enumerate(kept)}
+    codes = np.array([place[text] for text in texts], np.int32)
+    return Names([known.get(text, text) for text in kept]), codes
+
+
 def with_truths(votes: Annotations, truths: Mapping[Any, Any]) -> tuple[Annotations, int]:
     """Return votes with truths that people or files gave, besides those of their own file, and how
     many were used.
     """
     codes = match(truths, votes.task_names)
-    labels = to_list(votes.class_names)
-    place = {text_of(label): code for code, label in enumerate(labels)}
+    place = {text_of(label): code for code, label in enumerate(to_list(votes.class_names))}
     gold, sets, n_used = votes.gold.copy(), list(votes.gold_sets), 0
     for code, truth in zip(codes.tolist(), truths.values(), strict=True):
-        wanted = [place.get(text_of(each)) for each in (truth if votes.multi else [truth])]
-        if code == MISSING or None in wanted:
+        options = [place.get(text_of(each), -1) for each in (truth if votes.multi else [truth])]
+        if code == MISSING or -1 in options:
             continue
         n_used += 1
         if votes.multi:
-            options = tuple(sorted(each for each in wanted if each is not None))
-            if options not in sets:
-                sets.append(options)
-            gold[code] = sets.index(options)
+            options = sorted(options)
+            if tuple(options) not in sets:
+                sets.append(tuple(options))
+            gold[code] = sets.index(tuple(options))
         else:
-            gold[code] = int(wanted[0] or 0)
+            gold[code] = options[0]
     return replace(votes, gold=gold, gold_sets=tuple(sets)), n_used
 
 
-def compare(before: Annotations | None, new: Annotations) -> dict[str, Any]:
+def compare(before: Annotations, new: Annotations) -> dict[str, Any]:
     """Return what votes that arrive would change: what is new, repeated and changed."""
     task, who, label = new.votes()
     names = [to_list(each) for each in (new.task_names, new.annotator_names, new.class_names)]
-    facts: dict[str, Any] = {
-        "votes": new.n_votes,
-        "tasks": new.n_tasks,
-        "annotators": new.n_annotators,
-        "missing": new.counts.missing,
-        "has_gold": bool((new.gold != MISSING).any()),
-    }
-    if before is None:
-        return facts
-    texts = [text_of(name) for name in to_list(before.class_names)]
+    known = (before.task_names, before.annotator_names, before.class_names)
     in_before = [
-        match(own, theirs).astype(np.int64)
-        for own, theirs in zip(
-            names, (before.task_names, before.annotator_names, before.class_names), strict=True
-        )
+        match(own, theirs).astype(np.int64) for own, theirs in zip(names, known, strict=True)
     ]
+    texts = [text_of(name) for name in to_list(before.class_names)]
     pair = ["task", "who"]
     old = pl.DataFrame(dict(zip([*pair, "class"], before.votes(), strict=True))).cast(pl.Int64)
     here = pl.DataFrame({"task": in_before[0][task], "who": in_before[1][who]}).cast(pl.Int64)
@@ -234,15 +191,15 @@ def compare(before: Annotations | None, new: Annotations) -> dict[str, Any]:
     is_changed = (earlier != MISSING) & (earlier != in_before[2][label])
     unknown = [text_of(names[2][code]) for code in np.flatnonzero(in_before[2] == MISSING)]
     unknown = [name for name in unknown if name]
-    return facts | {
+    new_people = np.flatnonzero(in_before[1] == MISSING)[:MAX_EXAMPLES]
+    return {
+        "votes": new.n_votes,
+        "missing": new.counts.missing,
         "new": int((earlier == MISSING).sum()),
         "repeated": int((earlier != MISSING).sum() - is_changed.sum()),
         "changed": int(is_changed.sum()),
         "new_tasks": int((in_before[0] == MISSING).sum()),
-        "new_annotators": [
-            text_of(names[1][code])
-            for code in np.flatnonzero(in_before[1] == MISSING)[:MAX_EXAMPLES]
-        ],
+        "new_annotators": [text_of(names[1][code]) for code in new_people],
         "new_classes": unknown,
         "near": near_spellings(unknown, texts),
         "examples": [

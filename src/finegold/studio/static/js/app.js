@@ -1,6 +1,6 @@
 // The studio: the address after # selects the page, so that links, back and reload work; the project is told by server-sent events.
 
-import { Problem, get, me, patch, post } from "./api.js";
+import { Problem, get, me, patch } from "./api.js";
 import { Button, Empty, Loading, Note, ProjectContext, Toasts, attempt, html, number, render, toast, useEffect, useRef, useState } from "./ui.js";
 import { Home } from "./home.js";
 import { Read } from "./read.js";
@@ -93,7 +93,7 @@ function App() {
 const Lost = () => html`<${Note} kind="bad" role="alert">The studio does not respond. What you confirmed is saved; it goes on as soon as the studio runs again.<//>`;
 
 function Crashed({ project }) {
-  return html`<${Empty} title="The studio ended while it loaded this project"><p>A file may be damaged, or need more memory than there is. Nothing that was judged is lost.</p><${Button} id="again" onClick=${() => post(`/projects/${project.id}/open`)}>Load it again<//><//>`;
+  return html`<${Empty} title="The studio ended while it loaded this project"><p>A file may be damaged, or need more memory than there is. Nothing that was judged is lost.</p><${Button} id="again" onClick=${() => patch(`/projects/${project.id}`, { crashed: false })}>Load it again<//><//>`;
 }
 
 function Frame({ project, page, isBlind, children }) {
@@ -131,8 +131,7 @@ function Title({ project }) {
 function Job({ project }) {
   const { job } = project;
   if (!isActive(job)) return null;
-  const step = job.steps.at(-1);
-  const text = job.message || (step ? `labelling, step ${step[0]}` : job.rows ? `reading ${number(job.rows)} rows` : "waiting");
+  const text = job.message || (job.step ? `labelling, step ${job.step}` : job.rows ? `reading ${number(job.rows)} rows` : "waiting");
   return html`<span class="pill" id="job"><span class="spin" />${text}</span>`;
 }
 

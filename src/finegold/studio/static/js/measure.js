@@ -32,7 +32,7 @@ function Draw({ project, n: most, done }) {
   const [risk, setRisk] = useState("0.05");
   const [who, setWho] = useState([]);
   const [overlap, setOverlap] = useState(20);
-  const names = (people.data ?? []).filter((one) => !one.revoked).map((one) => one.name);
+  const names = (people.data?.people ?? []).filter((one) => one.revoked === false).map((one) => one.name);
   const draw = async () => {
     await post(`/projects/${project.id}/samples`, { n: Number(n), risk: Number(risk), auditors: who, overlap: overlap / 100 });
     done();

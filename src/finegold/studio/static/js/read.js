@@ -1,6 +1,6 @@
 // What arrived in the project: files and how they are read, what looks wrong in them, and how a task is shown.
 
-import { del, get, patch, post, put, query } from "./api.js";
+import { del, get, patch, post, query } from "./api.js";
 import { addFile, Drop } from "./home.js";
 import { Badge, Button, Check, Empty, Failed, Field, Loading, Note, Select, ago, attempt, count, html, number, percent, sentence, size, toast, useEffect, useLoad, useState } from "./ui.js";
 import { Content } from "./task.js";
@@ -40,7 +40,7 @@ function Status({ project }) {
   if (!job) return null;
   if (isBusy(project)) {
     const share = job.expected ? Math.min(1, job.rows / job.expected) : null;
-    return html`<${Note}><span class="row"><span class="spin" />${job.message || (job.steps.length ? `Computing the labels: step ${job.steps.at(-1)[0]}` : `Reading: ${number(job.rows)} rows`)}</span>${share === null ? null : html`<progress value=${share} />`}<${Button} kind="small" onClick=${() => del(`/projects/${project.id}/job`)}>Stop<//><//>`;
+    return html`<${Note}><span class="row"><span class="spin" />${job.message || (job.step ? `Computing the labels: step ${job.step}` : `Reading: ${number(job.rows)} rows`)}</span>${share === null ? null : html`<progress value=${share} />`}<${Button} kind="small" onClick=${() => del(`/projects/${project.id}/job`)}>Stop<//><//>`;
   }
   return html`${job.state === "failed" ? html`<${Note} kind="bad" role="alert" id="failure"><span>${sentence(job.message)}</span>${job.repair ? html`<${Repair} project=${project} choices=${job.repair} />` : null}<//>` : null}`;
 }
@@ -198,16 +198,15 @@ function Finding({ finding, reading, use, disabled }) {
 function Shown({ project }) {
   const [template, setTemplate] = useState(project.template);
   const [guidelines, setGuidelines] = useState(project.guidelines);
-  const [shown, setShown] = useState({ items: [], problem: null });
-  const fields = useLoad(`/projects/${project.id}/fields`, project.version);
+  const [shown, setShown] = useState({ items: [], fields: [], problem: null });
   useEffect(() => {
-    const timer = setTimeout(() => get(`/projects/${project.id}/tasks/0/content${query({ template })}`).then((items) => setShown({ items, problem: null }), (problem) => setShown({ items: [], problem })), 250);
+    const timer = setTimeout(() => get(`/projects/${project.id}/tasks/0/content${query({ template })}`).then((found) => setShown({ ...found, problem: null }), (problem) => setShown((before) => ({ ...before, items: [], problem }))), 250);
     return () => clearTimeout(timer);
   }, [template, project.version]);
   const save = (values) => attempt(async () => (await patch(`/projects/${project.id}`, values), toast("Saved.")));
   return html`<details class="section" id="how-shown"><summary>How a task is shown, and the guidelines</summary><div class="two">
     <div class="stack"><${Field} title="What is shown of a task" about="Blank shows all columns. A line is shown as text, link, image, sound, video or PDF; markdown: at its beginning shows it so."><textarea id="template" rows="3" value=${template} onInput=${(event) => setTemplate(event.target.value)} onChange=${() => !shown.problem && save({ template: template.trim() })} /><//>
-      <p class="row">${(fields.data ?? []).map((name) => html`<button key=${name} class="small quiet" onClick=${() => setTemplate(`${template}${template ? "\n" : ""}{${name}}`)}>{${name}}</button>`)}</p>
+      <p class="row">${shown.fields.map((name) => html`<button key=${name} class="small quiet" onClick=${() => setTemplate(`${template}${template ? "\n" : ""}{${name}}`)}>{${name}}</button>`)}</p>
       <${Field} title="Guidelines" about="What annotators were told. It stands beside the task while people judge; Markdown."><textarea id="guidelines" rows="6" dir="auto" value=${guidelines} onInput=${(event) => setGuidelines(event.target.value)} onChange=${() => save({ guidelines })} /><//>
       <${Check} id="blind" checked=${project.blind} onChange=${(blind) => save({ blind })}>Hide votes and labels from people until they have judged a task<//>
       <${Check} id="remote" checked=${project.remote} onChange=${(remote) => save({ remote })}>Load images and sounds from other servers (these learn who looks at them; reload the page afterwards)<//></div>
@@ -223,5 +222,5 @@ function Method({ project }) {
   const start = () => post(`/projects/${project.id}/fits`, { method: method || null });
   return html`<details class="section" id="method" onToggle=${(event) => open(event.target.open)}><summary>How labels are computed</summary>
     ${!methods.data || !fits.data ? html`<${Loading} />` : html`<div class="stack"><div class="row"><${Select} aria-label="Method" value=${method} options=${[["", "as before"], ...methods.data.map((one) => [one.name, `${one.name}${one.is_default ? " (recommended)" : ""}: ${one.about}`])]} onChange=${choose} /><${Button} id="fit" disabled=${isBusy(project)} onClick=${start}>Compute<//></div>
-    <table><thead><tr><th>Result</th><th>Method</th><th class="number">Truths</th><th>Measured</th><td></td></tr></thead><tbody>${fits.data.filter((fit) => fit.facts).toReversed().map((fit) => html`<tr key=${fit.id}><td>fit ${fit.id} <small>${ago(fit.started)}</small></td><td>${fit.method}</td><td class="number">${number(fit.facts.truths)}</td><td>${fit.facts.measured ? percent(fit.facts.measured.estimate) : ""}</td><td>${fit.id === project.shown ? html`<${Badge} kind="good">shown<//>` : html`<${Button} kind="small" onClick=${() => put(`/projects/${project.id}/fits/${fit.id}/shown`)}>Show<//>`}</td></tr>`)}</tbody></table></div>`}</details>`;
+    <table><thead><tr><th>Result</th><th>Method</th><th class="number">Truths</th><th>Measured</th><td></td></tr></thead><tbody>${fits.data.filter((fit) => fit.facts).toReversed().map((fit) => html`<tr key=${fit.id}><td>fit ${fit.id} <small>${ago(fit.started)}</small></td><td>${fit.method}</td><td class="number">${number(fit.facts.truths)}</td><td>${fit.facts.measured ? percent(fit.facts.measured.estimate) : ""}</td><td>${fit.id === project.shown ? html`<${Badge} kind="good">shown<//>` : html`<${Button} kind="small" onClick=${() => patch(`/projects/${project.id}`, { shown: fit.id })}>Show<//>`}</td></tr>`)}</tbody></table></div>`}</details>`;
 }
