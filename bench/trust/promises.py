@@ -35,7 +35,7 @@ from finegold.api.fit import fit
 from finegold.api.result import Result
 from finegold.insight import next_votes
 from finegold.insight import spam as spam_module
-from finegold.insight.agreement import MIN_TASKS, agreement, alpha, cells_of
+from finegold.insight.agreement import MIN_TASKS, agreement, alpha, counts_of
 from finegold.insight.expected import calibration
 from finegold.insight.next_votes import expected_gains, plan
 from finegold.insight.overview import trust
@@ -142,7 +142,7 @@ def suspicions(
 def agreements(data: RealSet, generator: np.random.Generator) -> tuple[float, int]:
     """Return how many intervals of alpha, each from 100 tasks, contain that of all tasks."""
     several = np.flatnonzero(np.bincount(data.votes[:, 0]) >= 2)
-    whole = alpha(cells_of(data.annotations())).value
+    whole = alpha(counts_of(data.annotations())).value
     if len(several) < 4 * MIN_TASKS or np.isnan(whole):
         return 0.0, 0
     held = []

@@ -46,13 +46,10 @@ def groups_in(votes):
     [
         *(({"seed": seed}, 5) for seed in range(3)),
         *(({"seed": seed, "copiers": 0}, 0) for seed in range(6)),
-        # more pairs than the limit of the test below
-        ({"n_tasks": 6000, "votes": 12}, 5),
     ],
     ids=str,
 )
-def test_those_who_copy_are_one_group_and_nobody_else_is_in_it(settings, members, monkeypatch):
-    monkeypatch.setattr(correlation, "MAX_VOTE_PAIRS", 100_000)  # of more, some tasks stand for all
+def test_those_who_copy_are_one_group_and_nobody_else_is_in_it(settings, members):
     found = groups_in(crowd(**settings))
     assert np.flatnonzero(found == 0).tolist() == list(range(members))
     assert members or found.max() == -1

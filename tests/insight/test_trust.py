@@ -156,7 +156,6 @@ def test_votes_that_ignore_the_truth_are_found_and_named():
     assert set(table["annotator"].to_list()[:3]) == {4, 5, 6}
     lazy = table.row(by_predicate=pl.col("annotator") == 4, named=True)
     assert (lazy["favourite"], lazy["favourite_share"]) == (1, 1.0)
-    assert lazy["score"] < 0.01
 
 
 def test_a_few_votes_prove_nothing():
@@ -179,19 +178,6 @@ def test_nobody_is_judged_by_their_own_vote_alone():
     found = spam(finegold.aggregate(Annotations.from_arrays(task, who, list("xxyyxy")), "mv"))
     assert found.n.tolist() == [2, 0, 2]
     assert found.evidence[1] == 0
-
-
-def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
-    votes, _ = panel(n_tasks=60, votes=odd_ones)
-    result = finegold.aggregate(votes, "mv")
-    task, who, label = votes.votes()
-    n = np.zeros((8, 3, 3))
-    np.add.at(n, (who, result.label_codes[task], label), 1)
-    pooled = n.sum(axis=0) / n.sum(axis=(0, 2))[:, None]
-    rows = n + 2 * pooled
-    rows /= rows.sum(axis=2, keepdims=True)
-    pairs = [((rows[:, a] - rows[:, b]) ** 2).sum(axis=1) for a, b in ((0, 1), (0, 2), (1, 2))]
-    assert spam(result).score == pytest.approx(sum(pairs) / 6)
 
 
 @pytest.fixture
@@ -222,7 +208,7 @@ def test_the_command_says_what_to_know_and_writes_tables(files):
         for name in ("flips", "spammers", "calibration")
     }
     assert heads["flips"].endswith(",n_votes,why")
-    assert heads["spammers"].startswith("worker,n_votes,score,evidence,kind")
+    assert heads["spammers"].startswith("worker,n_votes,evidence,kind")
     assert heads["calibration"].startswith("low,high,n,confidence,accuracy")
 
 

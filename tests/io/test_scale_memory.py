@@ -12,7 +12,7 @@ import pytest
 import finegold
 from finegold import Annotations
 from finegold.insight.correlation import correlated_annotators
-from finegold.insight.pairs import MIN_SAMPLED_TASKS, annotator_pairs, sample_vote_pairs
+from finegold.insight.pairs import annotator_pairs, vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
 
@@ -71,34 +71,24 @@ def test_many_classes_take_no_table_of_pairs_by_classes() -> None:
     assert len(found.pairs_found.one) == 200 * 199 // 2
 
 
-def test_pairs_of_ordinary_data_are_all_there_and_many_are_those_of_random_tasks() -> None:
+def test_pairs_of_ordinary_data_are_all_there_and_of_too_many_those_who_voted_most() -> None:
     votes = finegold.simulate(200, 12, 3, votes_per_task=5, seed=1).annotations
-    found = sample_vote_pairs(votes, np.random.default_rng(0), most=2000)
+    found = vote_pairs(votes)
     task = votes.votes()[0]
     expected = {
         (i, j) for i in range(len(task)) for j in range(i + 1, len(task)) if task[i] == task[j]
     }
     assert set(zip(found.one.tolist(), found.other.tolist(), strict=True)) == expected
     assert (found.task == task[found.one]).all()
-    assert found.cast.tolist() == np.bincount(votes.annotator).tolist()
     assert found.note == ""
-    some = sample_vote_pairs(votes, np.random.default_rng(0), most=1000)
-    assert (len(some.one), some.cast.sum()) == (1000, 500)  # ten of each task
-    assert some.note.endswith("this was done on 100 random tasks of 200")
-
-
-def test_of_a_wide_task_those_who_voted_most_are_compared() -> None:
     task, who = np.divmod(np.arange(60 * 40), 40)
     keep = ~((task % 2 == 1) & (who < 20))  # the first twenty vote half as often
     votes = Annotations.from_arrays(task[keep], who[keep], np.zeros(keep.sum(), int))
-    most = MIN_SAMPLED_TASKS * 50  # votes of a task are isqrt(2 * 50)
-    found = sample_vote_pairs(votes, np.random.default_rng(0), most)
-    assert len(found.one) == 55 * 45 <= most
-    assert found.note.endswith(
-        "on 55 random tasks of 60, and on each only the 10 annotators with the most votes"
-    )
-    assert (found.cast[:20] == 0).all()
-    assert np.sort(found.cast)[-10:].tolist() == [55] * 10  # the same ten everywhere
+    found = vote_pairs(votes, 60 * 45)
+    assert found.note.endswith("this was done for the 10 annotators with the most votes")
+    pairs = set(zip(votes.annotator[found.one], votes.annotator[found.other], strict=True))
+    assert len(found.one) == 60 * 45
+    assert {who for pair in pairs for who in pair} == set(range(20, 30))
 
 
 def test_copiers_are_found_where_everybody_votes_on_everything() -> None:

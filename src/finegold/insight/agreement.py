@@ -17,8 +17,8 @@ weights w_kl from 1 (equal) to 0 of two votes for the classes k and l:
 Weights are 1 - |x_k - x_l| / range for ordered classes, 1 - (x_k - x_l)^2 / range^2 for numbers.
 Missing votes are ignored. If an annotator voted on a task more than once, their most frequent vote
 counts. Standard errors come from the jackknife over tasks: the influence of each task on the
-coefficient is squared and summed. Only the cells of `Annotations` are visited: m of a task's n
-votes are for one class.
+coefficient is squared and summed. All is computed from the sparse table N [T, K] of the number of
+votes on a task for a class.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from scipy.special import ndtr
 
 from finegold.errors import InputError
 from finegold.insight.pairs import AnnotatorPairs, annotator_pairs
-from finegold.insight.votes import Flags, Floats, Integers, add_up, single_votes
+from finegold.insight.votes import Flags, Floats, single_votes
 from finegold.results.tables import own_name
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import MISSING, match, text_of, to_list
@@ -62,49 +62,22 @@ MIN_TASKS = 100
 MIN_SHARED_TASKS = 10
 
 
-class Cells(NamedTuple):
-    """The cells of `Annotations`, with the counts that the coefficients need."""
-
-    # [C] number of votes in the cell, and on its task
-    m: Floats
-    n: Floats
-    # [C] codes of the task and the class
-    task: Integers
-    label: Integers
-    # [T] number of votes on each task
-    per_task: Floats
-    n_classes: int
-
-    def by_class(self, values: Floats) -> Floats:
-        """[K] Sum over the cells of each class."""
-        return add_up(self.label, values, self.n_classes)
-
-    def by_task(self, values: Floats) -> Floats:
-        """[T] Sum over the cells of each task."""
-        return add_up(self.task, values, len(self.per_task))
-
-    def by_task_and_class(self) -> csr_array:
-        """[T, K] Return the number of votes."""
-        shape = (len(self.per_task), self.n_classes)
-        return csr_array((self.m, (self.task, self.label)), shape=shape)
-
-    def shares(self) -> Floats:
-        """[K] Return each class's share of the votes, as the mean over tasks."""
-        return self.by_class(self.m / self.n) / len(self.per_task)
-
-    def agreeing(self, weights: Floats | None = None) -> Floats:
-        """[T] Return the share of pairs of votes that agree; 0 for tasks with a single vote."""
-        near = self.m
-        if weights is not None:
-            near = (self.by_task_and_class() @ weights)[self.task, self.label]
-        return self.by_task(self.m * (near - 1) / np.maximum(self.n * (self.n - 1), 1))
+def counts_of(votes: Annotations) -> csr_array:
+    """[T, K] Return the number of votes on each task for each class."""
+    m, shape = np.diff(votes.cell_ptr).astype(np.float64), (votes.n_tasks, votes.n_classes)
+    return csr_array((m, votes.cell_class.astype(np.int64), votes.task_ptr), shape=shape)
 
 
-def cells_of(votes: Annotations) -> Cells:
-    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    n = votes.votes_per_task.astype(np.float64)
-    m = np.diff(votes.cell_ptr).astype(np.float64)
-    return Cells(m, n[task], task, votes.cell_class.astype(np.int64), n, votes.n_classes)
+def _agreeing(N: csr_array, weights: Floats | None = None) -> Floats:
+    """[T] Return the share of pairs of votes that agree; 0 for tasks with a single vote."""
+    n = N.sum(axis=1)
+    near = N * (N if weights is None else N @ weights)
+    return np.asarray((near.sum(axis=1) - n) / np.maximum(n * (n - 1), 1))
+
+
+def _shares(N: csr_array) -> Floats:
+    """[K] Return each class's share of the votes, as the mean over tasks."""
+    return np.asarray(N.T @ (1 / N.sum(axis=1)) / N.shape[0])
 
 
 class Estimate(NamedTuple):
@@ -268,12 +241,10 @@ class Agreement:
             itself = n if g == h else np.zeros_like(n)
             some = np.flatnonzero(n * m > itself)
             agreed = ((counts[g] * counts[h]).sum(axis=1) - itself)[some] / (n * m - itself)[some]
-            p, q = (
-                counts[k][some].multiply(1 / size[some][:, None]) for k, size in ((g, n), (h, m))
-            )
-            mean_p, mean_q = (shares.sum(axis=0) / max(len(some), 1) for shares in (p, q))
-            slope = p @ mean_q + q @ mean_p
-            kappa = _beyond_chance(agreed, agreed == agreed, float(mean_p @ mean_q), slope)
+            one, other = counts[g][some], counts[h][some]
+            p, q = (_shares(N) if len(some) else np.zeros(shape[1]) for N in (one, other))
+            slope = (one @ q) / n[some] + (other @ p) / m[some]
+            kappa = _beyond_chance(agreed, np.ones(len(some), np.bool_), float(p @ q), slope)
             observed = float(agreed.mean()) if len(some) else math.nan
             ends = kappa.interval(len(some))
             rows.append((str(names[g]), str(names[h]), len(some), observed, kappa.value, *ends))
@@ -287,13 +258,14 @@ class Agreement:
         Returns:
             DataFrame: With one row per class.
         """
-        cells, names = cells_of(self.votes), self.votes.class_names
-        several = cells.n >= 2
-        pairs = np.where(several, cells.m * (cells.n - cells.m), 0.0)
-        totals = cells.by_class(np.where(several, cells.m, 0.0))
-        N, shares = totals.sum(), cells.shares()
-        differing = cells.by_class(2 * pairs / np.maximum(cells.n * (cells.n - 1), 1))
-        disagreeing = cells.by_class(pairs / np.maximum(cells.n - 1, 1))
+        N, names = counts_of(self.votes), self.votes.class_names
+        shares, M = _shares(N), N[N.sum(axis=1) >= 2]
+        n, totals = M.sum(axis=1), M.sum(axis=0)
+        # sums of m (n - m) / (n - 1), m of a task's n votes, and of twice that by n
+        M2 = M * M
+        disagreeing = M.T @ (n / (n - 1)) - M2.T @ (1 / (n - 1))
+        differing = 2 * (M.T @ (1 / (n - 1)) - M2.T @ (1 / (n * (n - 1))))
+        votes = totals.sum()
         # NaN for a class with no votes or with all votes
         with np.errstate(invalid="ignore", divide="ignore"):
             agreed = 1 - differing / self.n_tasks
@@ -301,7 +273,7 @@ class Agreement:
                 "class": names,
                 "share": shares,
                 "observed": agreed,
-                "alpha": 1 - (N - 1) * disagreeing / (totals * (N - totals)),
+                "alpha": 1 - (votes - 1) * disagreeing / (totals * (votes - totals)),
                 "fleiss": 1 - (1 - agreed) / (1 - shares**2 - (1 - shares) ** 2),
                 "ac1": 1 - (1 - agreed) / (1 - 2 * shares * (1 - shares)),
             }
@@ -313,19 +285,20 @@ class Agreement:
         Returns:
             DataFrame: With one row per annotator; kappa uses the class shares of both sides.
         """
-        votes, cells, W = self.votes, cells_of(self.votes), self.n_annotators
+        votes, N, W = self.votes, counts_of(self.votes), self.n_annotators
         task, who, label = votes.votes()
-        cell = np.repeat(np.arange(len(cells.m)), np.diff(votes.cell_ptr))
-        several = cells.per_task[task] >= 2
-        weight = np.where(several, 1 / np.maximum(cells.per_task[task] - 1, 1), 0.0)
-        shared, shape = np.bincount(who[several], minlength=W), (W, cells.n_classes)
+        n = N.sum(axis=1)[task]
+        several, weight = n >= 2, np.where(n >= 2, 1 / np.maximum(n - 1, 1), 0.0)
+        shared, shape = np.bincount(who[several], minlength=W), (W, votes.n_classes)
         own = csr_array((several.astype(np.float64), (who, label)), shape=shape)
         # the shares of the votes of others on the tasks of each annotator
-        everybody = csr_array((weight, (who, task)), shape=(W, len(cells.per_task)))
-        theirs = everybody @ cells.by_task_and_class() - csr_array((weight, (who, label)), shape)
+        everybody = csr_array((weight, (who, task)), shape=(W, votes.n_tasks))
+        theirs = everybody @ N - csr_array((weight, (who, label)), shape)
+        # of each vote: how many votes on the task are the same
+        same = np.repeat(N.data, np.diff(votes.cell_ptr))
         # NaN for annotators who share no task
         with np.errstate(invalid="ignore", divide="ignore"):
-            agreed = np.bincount(who, weight * (cells.m[cell] - 1), W) / shared
+            agreed = np.bincount(who, weight * (same - 1), W) / shared
             kappa = 1 - (1 - agreed) / (1 - (own * theirs).sum(axis=1) / shared**2)
         names = votes.annotator_names
         columns = {"annotator": names, "n_shared": shared, "observed": agreed, "kappa": kappa}
@@ -334,7 +307,7 @@ class Agreement:
     def pairs(self) -> Any:
         """Return how far pairs of annotators agree that share at least ten tasks.
 
-        If there are very many votes, a sample of two million pairs is used; `notes` says so.
+        If there are very many votes, those who voted most are compared; `notes` says so.
 
         Returns:
             DataFrame: With one row per pair of annotators.
@@ -362,16 +335,16 @@ def agreement(
     if repeats.pairs:
         names = (single.task_names, single.annotator_names, single.class_names)
         single = Annotations.from_codes(*majority_of_repeats(*single.votes()), *names)
-    cells, scale = cells_of(single), _scale(single, level)
+    N, scale = counts_of(single), _scale(single, level)
     weights = None if scale is None else _weights(scale, level)
     pairs, note = annotator_pairs(single, MIN_SHARED_TASKS, weights)
-    ranks = _ranks(cells) if level == "ordinal" else scale
-    estimates = {"alpha": alpha(cells, ranks), "fleiss": fleiss(cells, weights)}
-    estimates["ac1" if weights is None else "ac2"] = gwet(cells, weights)
+    ranks = _ranks(N) if level == "ordinal" else scale
+    estimates = {"alpha": alpha(N, ranks), "fleiss": fleiss(N, weights)}
+    estimates["ac1" if weights is None else "ac2"] = gwet(N, weights)
     if scale is not None:
         estimates["icc"] = icc(single, scale)
-    several, kappa = cells.per_task >= 2, pairs.excess
-    known = ~np.isnan(kappa)
+    n, kappa = N.sum(axis=1), pairs.excess
+    several, known = n >= 2, ~np.isnan(kappa)
     names_of_all = ("alpha", "fleiss", "ac1", "ac2", "icc")
     return Agreement(
         level=level,
@@ -380,10 +353,10 @@ def agreement(
         cohen=float(np.average(kappa[known], weights=pairs.shared[known]))
         if any(known)
         else np.nan,
-        observed=float(cells.agreeing()[several].mean()) if any(several) else np.nan,
+        observed=float(_agreeing(N)[several].mean()) if any(several) else np.nan,
         self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
         n_tasks=int(several.sum()),
-        n_votes=int(cells.per_task[several].sum()),
+        n_votes=int(n[several].sum()),
         n_annotators=single.n_annotators,
         votes=single,
         estimates=estimates,
@@ -423,57 +396,58 @@ def _groups(votes: Annotations, group: Mapping[Any, Any]) -> list[str]:
     return [of_annotator[name] for name in names]
 
 
-def alpha(cells: Cells, scale: Floats | None = None) -> Estimate:
-    """Return Krippendorff's alpha, 1 - (N - 1) A / B."""
-    # A sums the distances between votes on the same task, B the distances between any two of the N
-    # votes. Tasks with a single vote are left out. The distance between two classes is 1, or (x -
-    # x')^2 if they have a scale; such sums follow from the sums of x and x^2.
-    m = np.where(cells.n >= 2, cells.m, 0.0)
-    n, totals = cells.by_task(m), cells.by_class(m)
-    N = n.sum()
+def alpha(N: csr_array, scale: Floats | None = None) -> Estimate:
+    """Return Krippendorff's alpha, 1 - (V - 1) A / B for V votes on tasks with two votes or more."""
+    # A sums the distances between votes on the same task, B the distances between any two votes.
+    # The distance between two classes is 1, or (x - x')^2 if they have a scale; such sums follow
+    # from the sums of x and x^2.
+    n = N.sum(axis=1)
+    counted = np.where(n >= 2, 1.0, 0.0)
+    totals, n = N.T @ counted, n * counted
+    V = n.sum()
     if scale is None:
-        within, B = n**2 - cells.by_task(m**2), N**2 - np.sum(totals**2)
+        within, B = (n**2 - (N * N).sum(axis=1)) * counted, V**2 - np.sum(totals**2)
         from_all = totals.sum() - totals
     else:
-        x, sums = scale[cells.label], [np.sum(totals * scale**power) for power in range(3)]
-        within = 2 * (n * cells.by_task(m * x**2) - cells.by_task(m * x) ** 2)
-        B = 2 * (N * sums[2] - sums[1] ** 2)
+        sums = [np.sum(totals * scale**power) for power in range(3)]
+        within = 2 * (n * (N @ scale**2) - (N @ scale) ** 2) * counted
+        B = 2 * (V * sums[2] - sums[1] ** 2)
         from_all = sums[0] * scale**2 - 2 * scale * sums[1] + sums[2]
     if B <= 0:
         return UNDEFINED
     apart = within / np.maximum(n - 1, 1)
-    A, among_all_votes = apart.sum(), 2 * cells.by_task(m * from_all[cells.label])
-    influence = (A * n + (N - 1) * apart) / B - (N - 1) * A * among_all_votes / B**2
-    return Estimate(float(1 - (N - 1) * A / B), influence, int((n > 0).sum()))
+    A, among_all_votes = apart.sum(), 2 * counted * (N @ from_all)
+    influence = (A * n + (V - 1) * apart) / B - (V - 1) * A * among_all_votes / B**2
+    return Estimate(float(1 - (V - 1) * A / B), influence, int(counted.sum()))
 
 
-def _ranks(cells: Cells) -> Floats:
+def _ranks(N: csr_array) -> Floats:
     """[K] Return the mean rank of each class among all votes on tasks with two votes."""
-    totals = cells.by_class(np.where(cells.n >= 2, cells.m, 0.0))
-    return np.cumsum(totals) - totals / 2
+    totals = N[N.sum(axis=1) >= 2].sum(axis=0)
+    return np.asarray(np.cumsum(totals) - totals / 2)
 
 
-def fleiss(cells: Cells, weights: Floats | None = None) -> Estimate:
+def fleiss(N: csr_array, weights: Floats | None = None) -> Estimate:
     """Return Fleiss' kappa. Chance agreement: two votes drawn from the mean class shares are equal."""
-    shares = cells.shares()
+    shares = _shares(N)
     toward = shares if weights is None else weights @ shares
-    return _by_shares(cells, weights, float(shares @ toward), 2 * toward)
+    return _by_shares(N, weights, float(shares @ toward), 2 * toward)
 
 
-def gwet(cells: Cells, weights: Floats | None = None) -> Estimate:
+def gwet(N: csr_array, weights: Floats | None = None) -> Estimate:
     """Return Gwet's AC1, or AC2 with weights. Chance agreement: annotators guess among K classes,
     more often if the shares are even.
     """
-    shares, K = cells.shares(), cells.n_classes
+    shares, K = _shares(N), N.shape[1]
     each = (K if weights is None else float(weights.sum())) / max(K * (K - 1), 1)
     chance = each * float((shares * (1 - shares)).sum())
-    return _by_shares(cells, weights, chance, each * (1 - 2 * shares))
+    return _by_shares(N, weights, chance, each * (1 - 2 * shares))
 
 
-def _by_shares(cells: Cells, weights: Floats | None, chance: float, by_class: Floats) -> Estimate:
+def _by_shares(N: csr_array, weights: Floats | None, chance: float, by_class: Floats) -> Estimate:
     """`by_class` is the derivative of chance agreement with respect to each class share."""
-    slope = cells.by_task(by_class[cells.label] * cells.m / cells.n)
-    return _beyond_chance(cells.agreeing(weights), cells.per_task >= 2, chance, slope)
+    n = N.sum(axis=1)
+    return _beyond_chance(_agreeing(N, weights), n >= 2, chance, (N @ by_class) / n)
 
 
 def _beyond_chance(agreed: Floats, several: Flags, chance: float, slope: Floats) -> Estimate:

@@ -37,7 +37,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
-from finegold.insight.pairs import MAX_VOTE_PAIRS, VotePairs, group_pairs, sample_vote_pairs
+from finegold.insight.pairs import VotePairs, group_pairs, vote_pairs
 from finegold.insight.votes import Floats, Integers, add_up, truth_codes, votes_of
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
@@ -149,14 +149,11 @@ class CorrelatedAnnotators:
         return make_frame({**columns, **found}, like=self.names)
 
 
-def correlated_annotators(
-    result: ResultData, truth: Any = None, seed: int = 0
-) -> CorrelatedAnnotators:
+def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAnnotators:
     """Find annotators who agree more than the truth and their skill explain.
 
     With known truths (a path, a data frame or a mapping), only their tasks are used; this also
-    finds errors that most annotators share. `seed` is that of the sample of pairs of votes, which
-    is drawn if there are over two million.
+    finds errors that most annotators share.
     """
     votes = votes_of(result)
     # PTBCC's annotators share prototypes, so a group cannot dominate the labels
@@ -172,8 +169,8 @@ def correlated_annotators(
         votes = Annotations.from_codes(task, annotator, label, *names, repeated="all")
         posterior = np.eye(votes.n_classes)[codes[known]]
     n, who = votes.n_annotators, votes.annotator_names
-    sample = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS)
-    pairs = _compare(votes, posterior, sample)
+    compared = vote_pairs(votes)
+    pairs = _compare(votes, posterior, compared)
     one, other, shared, pair = group_pairs(pairs.one, pairs.other, n, MIN_SHARED_TASKS)
     agreed, expected, excess, z = _sums(pairs, pair, len(shared))
     # Bonferroni correction for the number of pairs
@@ -194,10 +191,10 @@ def correlated_annotators(
     rho = _sums(pairs, inside, int(several.sum())).excess
     # other members who voted on the same task, on average
     members = np.concatenate([pairs.one[inside >= 0], pairs.other[inside >= 0]])
-    others = np.bincount(members, minlength=n) / np.maximum(sample.cast, 1.0)
+    others = np.bincount(members, minlength=n) / np.bincount(votes.annotator, minlength=n)
     weights = np.asarray(1 / (1 + np.append(np.clip(rho, 0, 1), 0.0)[group] * others))
     warnings = _warnings(who, group, rho, weights, llm_families)
-    warnings += [sample.note] if sample.note else []
+    warnings += [compared.note] if compared.note else []
     worth = float(weights.sum())
     return CorrelatedAnnotators(n, worth, weights, group, rho, one, other, found, who, warnings)
 
@@ -214,9 +211,9 @@ class Pairs(NamedTuple):
     expected: Floats
 
 
-def _compare(votes: Annotations, posterior: Floats, sample: VotePairs) -> Pairs:
+def _compare(votes: Annotations, posterior: Floats, compared: VotePairs) -> Pairs:
     """Return pairs of votes with their expected agreement."""
-    one, other, task = sample.one, sample.other, sample.task
+    one, other, task, _ = compared
     a, b = votes.annotator[one].astype(np.int64), votes.annotator[other].astype(np.int64)
     # confusion matrices, with a few votes of the pooled one added; only that one if there are too
     # many annotators and classes

@@ -1,80 +1,66 @@
 """Pairs of votes on the same task, and of annotators who share tasks.
 
-If there are too many pairs of votes for memory, random tasks are sampled. On a task with very many
-votes, only the annotators with the most votes are kept: they have the most tasks in common.
+If there are too many pairs of votes for memory, only the annotators with the most votes are
+compared: they have the most tasks in common.
 """
 
 from __future__ import annotations
 
-from math import isqrt
+from bisect import bisect_right
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from finegold.insight.votes import Floats, Integers
-from finegold.kernels.cells import count
-from finegold.results.data import rows_of
 from finegold.votes.annotations import Annotations
 
-# if there are more pairs of votes, a sample of the tasks is used
 MAX_VOTE_PAIRS = 2_000_000
-# a sample has at least this number of tasks, if there are as many
-MIN_SAMPLED_TASKS = 50
 
 
 class VotePairs(NamedTuple):
-    """All pairs of votes on the sampled tasks."""
+    """All pairs of votes of the annotators who are compared."""
 
     # [n] positions of both votes
     one: Integers
     other: Integers
     # [n]
     task: Integers
-    # [W] number of sampled votes of each annotator
-    cast: Integers
-    # what was left out; empty if nothing was
+    # who was left out; empty if nobody was
     note: str
 
 
-def sample_vote_pairs(votes: Annotations, rng: np.random.Generator, most: int) -> VotePairs:
-    """Return at most `most` pairs of votes, from tasks in random order."""
-    order = rng.permutation(votes.n_tasks)
-    first, n = rows_of(votes, order)
-    is_cut = (n * (n - 1) // 2).sum() > most
-    widest = isqrt(2 * most // min(len(n), MIN_SAMPLED_TASKS)) if is_cut else int(n.max())
-    size = np.minimum(n, widest)
-    enough = np.searchsorted(np.cumsum(size * (size - 1) // 2), most, side="right")
-    kept = slice(max(int(enough), 1))
-    order, first, n, size = order[kept], first[kept], n[kept], size[kept]
-    is_wide = n > widest
-    # of annotators by number of votes; ties are in random order
-    rank: Integers = np.empty(votes.n_annotators, np.int64)
-    if is_wide.any():
-        n_votes = count(votes.annotator, votes.n_annotators)
-        by_votes = np.lexsort((rng.permutation(len(n_votes)), -n_votes))
-        rank[by_votes] = np.arange(len(n_votes))
-    parts, cast = [], np.zeros(votes.n_annotators, np.int64)
-    for k in np.unique(size).tolist():
-        tasks = np.flatnonzero(size == k)
-        rows = first[tasks][:, None] + np.arange(k)
-        for place in np.flatnonzero(is_wide[tasks]):
-            all_rows = first[tasks[place]] + np.arange(n[tasks[place]])
-            rows[place] = np.sort(all_rows[np.argsort(rank[votes.annotator[all_rows]])[:k]])
-        i, j = np.triu_indices(k, 1)
-        parts.append((rows[:, i].ravel(), rows[:, j].ravel(), np.repeat(order[tasks], len(i))))
-        cast += count(votes.annotator[rows.ravel()], votes.n_annotators)
-    one, other, of_task = (np.concatenate(side) for side in zip(*parts, strict=True))
-    note = ""
-    if len(order) < votes.n_tasks or is_wide.any():
-        some = f"{len(order):,} random tasks of {votes.n_tasks:,}"
+def vote_pairs(votes: Annotations, most: int = MAX_VOTE_PAIRS) -> VotePairs:
+    """Return the pairs of votes on the same task, at most `most`."""
+    task, who, _ = votes.votes()
+    rank = np.empty(votes.n_annotators, np.int64)
+    n_votes = np.bincount(who, minlength=len(rank))
+    rank[np.argsort(-n_votes, kind="stable")] = np.arange(len(rank))
+    of_vote = rank[who]
+
+    def per_task(n_annotators: int) -> Integers:
+        return np.bincount(task[of_vote < n_annotators], minlength=votes.n_tasks)
+
+    def n_pairs(n_annotators: int) -> int:
+        n = per_task(n_annotators)
+        return int((n * (n - 1) // 2).sum())
+
+    compared, note = len(rank), ""
+    if n_pairs(compared) > most:
+        compared = bisect_right(range(compared), most, key=n_pairs) - 1
         note = (
             "there are too many pairs of votes to compare all annotators two by two: this was done"
-            f" on {some if len(order) < votes.n_tasks else 'all tasks'}"
+            f" for the {compared:,} annotators with the most votes"
         )
-        if is_wide.any():
-            note += f", and on each only the {widest:,} annotators with the most votes"
-    return VotePairs(one, other, of_task, cast, note)
+    kept, n = np.flatnonzero(of_vote < compared), per_task(compared)
+    first, parts = np.cumsum(n) - n, []
+    for size in np.unique(n).tolist():
+        tasks = np.flatnonzero(n == size)
+        rows = kept[first[tasks][:, None] + np.arange(size)]
+        i, j = np.triu_indices(size, 1)
+        parts.append((rows[:, i].ravel(), rows[:, j].ravel(), np.repeat(tasks, len(i))))
+    one, other, of_task = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return VotePairs(one, other, of_task, note)
 
 
 class AnnotatorPairs(NamedTuple):
@@ -112,12 +98,12 @@ def group_pairs(
 
 
 def annotator_pairs(
-    votes: Annotations, least: int, weights: Floats | None = None, seed: int = 0
+    votes: Annotations, least: int, weights: Floats | None = None
 ) -> tuple[AnnotatorPairs, str]:
     """Return the pairs of annotators with at least so many tasks, and a note on pairs of votes that
     were left out. With weights [K, K], votes agree in part.
     """
-    one, other, _, _, note = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS)
+    one, other, _, note = vote_pairs(votes)
     who, label, K = votes.annotator.astype(np.int64), votes.votes()[2], votes.n_classes
     swap = who[one] > who[other]
     one, other = np.where(swap, other, one), np.where(swap, one, other)

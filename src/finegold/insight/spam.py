@@ -1,16 +1,9 @@
 """Find annotators whose votes do not depend on the truth: always the same class, or random classes.
 
-score     V. Raykar and S. Yu (JMLR 13, 2012): the mean squared distance between the rows of the
-confusion matrix,
-          0 if all rows are equal (votes do not depend on the truth), 1 for an annotator who is
-          always right
-evidence  log odds of two models of the votes: one distribution for all truths, or one for each
-truth. Both are
-          integrated over a Dirichlet prior, centred on the votes of everybody, so few votes give
-          little evidence
-
-Both use the labels of the result as truths, on tasks with at least two votes, so no label rests on
-the annotator's own vote alone.
+The evidence is the log odds of two models of an annotator's votes: one distribution for all truths,
+or one for each truth. Both are integrated over a Dirichlet prior, centred on the votes of
+everybody, so few votes give little evidence. Truths are the labels of the result, on tasks with at
+least two votes, so no label rests on the annotator's own vote alone.
 """
 
 from __future__ import annotations
@@ -48,7 +41,6 @@ class Spam(NamedTuple):
 
     # number of votes used
     n: Integers
-    score: Floats
     evidence: Floats
     kind: NDArray[np.str_]
     favourite: NDArray[np.int32]
@@ -63,11 +55,10 @@ def spammers(result: ResultData) -> Any:
     """
     result = single_labels(result)
     suspicion = spam(result)
-    order = np.lexsort((suspicion.score, -suspicion.evidence, suspicion.kind == ""))
+    order = np.lexsort((-suspicion.evidence, suspicion.kind == ""))
     columns = {
         "annotator": result.annotator_names.take(order.astype(np.int32)),
         "n_votes": result.votes_per_annotator[order],
-        "score": suspicion.score[order],
         "evidence": suspicion.evidence[order],
         "kind": suspicion.kind[order],
         "favourite": result.class_names.take(suspicion.favourite[order]),
@@ -98,29 +89,17 @@ def spam(result: ResultData) -> Spam:
     own, by_truth = table(label, n), table(truth, n)
     n_votes, total = own.sum(axis=1), own.sum(axis=0) + MIN_COUNT
     # log p(votes | one distribution) - log p(votes | one for each truth)
-    blind = _log_rising(PRIOR_VOTES * total / total.sum(), own).sum(axis=1) - _log_rising(
-        PRIOR_VOTES, n_votes
-    )
-    cells = _log_rising(PRIOR_VOTES * pooled[truth, label], n)
-    seeing = np.bincount(who, cells, minlength=W) - _log_rising(PRIOR_VOTES, by_truth).sum(axis=1)
+    blind = _log_rising(PRIOR_VOTES * total / total.sum(), own).sum(axis=1)
+    blind -= _log_rising(PRIOR_VOTES, n_votes)
+    seeing = add_up(who, _log_rising(PRIOR_VOTES * pooled[truth, label], n), W)
+    seeing -= _log_rising(PRIOR_VOTES, by_truth).sum(axis=1)
     evidence, share = blind - seeing, own.max(axis=1) / np.maximum(n_votes, 1)
-    # (K sum_k |c_k|^2 - |sum_k c_k|^2) / (K (K - 1)), half the mean squared distance of the rows
-    # c_k, which include the pseudo-votes of the prior. The sums are written out so that no array
-    # [W, K, K] is needed.
-    size, before = by_truth + PRIOR_VOTES, PRIOR_VOTES * pooled
-    old, of_row = before[truth, label], size[who, truth]
-    # squares beyond those of the prior
-    gained = ((old + n) ** 2 - old**2) / of_row**2
-    squares = np.bincount(who, gained, minlength=W) + (1 / size**2) @ (before**2).sum(1)
-    together = table(label, n / of_row) + (1 / size) @ before
-    score = (K * squares - (together**2).sum(axis=1)) / (K * (K - 1)) if K > 1 else np.zeros(W)
     kind, enough = np.full(W, "", dtype="U9"), n_votes >= MIN_VOTES
     kind[enough & (suggested_accuracies(result)[1] < 1 / K) & (evidence < 0)] = "inverted"
     is_blind = enough & (evidence > MIN_LOG_ODDS)
     kind[is_blind] = np.where(share[is_blind] >= ONE_CLASS_SHARE, "one class", "random")
-    return Spam(
-        n_votes.astype(np.int64), score, evidence, kind, own.argmax(axis=1).astype(np.int32), share
-    )
+    favourite = own.argmax(axis=1).astype(np.int32)
+    return Spam(n_votes.astype(np.int64), evidence, kind, favourite, share)
 
 
 def _log_rising(a: Floats | float, n: Floats) -> Floats:

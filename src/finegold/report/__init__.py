@@ -31,17 +31,10 @@ def write_report(
     judges: dict[str, Any] | None = None,
     svg: str | Path | None = None,
 ) -> None:
-    """Write a self-contained HTML file.
+    """Write a self-contained HTML file; `finegold.Result.report` documents it.
 
-    Args:
-        result: The labels.
-        path: The file.
-        truth: Known truths to compare the labels with: a path, a data frame or a mapping.
-        title: The title of the page.
-        command: What a reader can paste to get the same page.
-        certificate: What was measured on a random sample (`finegold.certify`): it comes first.
-        judges: What is known of LLM judges; they get a section.
-        svg: A folder for the figures, one file each.
+    `command` is what a reader can paste to get the same page, `judges` the view of a log of LLM
+    judges, and `svg` a folder for the figures, one file each.
     """
     require_libraries()
     from finegold.io.truth import match_sets, match_truth

@@ -7,14 +7,7 @@ import numpy as np
 from finegold.insight.spam import KINDS, spam
 from finegold.insight.votes import Integers
 from finegold.report.sections.classes import shown_classes
-from finegold.report.sections.common import (
-    ANNOTATORS_TABLE,
-    Shown,
-    Subject,
-    View,
-    plain,
-    texts,
-)
+from finegold.report.sections.common import ANNOTATORS_TABLE, Shown, Subject, View, plain, texts
 from finegold.results.data import votes_of
 from finegold.results.matrices import matrices
 from finegold.votes.encoding import MISSING
@@ -50,16 +43,16 @@ def annotators(subject: Subject) -> View:
         judged = np.bincount(who[truth != MISSING], minlength=n)
     kinds, weights = spam(result).kind.tolist(), result.learned.weights
 
-    def drawn(j: int) -> View:
-        """Return what the charts show of an annotator: ends are None without known truths."""
-        accuracy, *ends = numbers[j]
-        low, high = (None if end != end else end for end in ends)
-        known = {"annotator": names[j], "n_votes": int(n_votes[j]), "accuracy": accuracy}
-        return {**known, "low": low, "high": high}
-
     def row(j: int) -> View:
+        accuracy, *ends = numbers[j]
+        # None without known truths
+        low, high = (None if end != end else end for end in ends)
         return {
-            **drawn(j),
+            "annotator": names[j],
+            "n_votes": int(n_votes[j]),
+            "accuracy": accuracy,
+            "low": low,
+            "high": high,
             "code": j,
             "rank": int(rank[j]),
             "agreement": plain(result.agreement[j]),
@@ -100,10 +93,10 @@ def annotators(subject: Subject) -> View:
         "n_known": int(np.isfinite(result.accuracy_low).sum()),
         "rows": [row(j) for j in rows.tolist()],
         "shown": rows_shown,
-        "ranking": [drawn(j) for j in ranked.tolist()],
+        "ranking": [row(j) for j in ranked.tolist()],
         "ranking_shown": ranking_shown,
         # empty if there are few
-        "dots": [drawn(j) for j in dots.tolist()],
+        "dots": [row(j) for j in dots.tolist()],
         "dots_shown": Shown(len(dots), n, "number of votes", ANNOTATORS_TABLE),
         # by the code of the annotator
         "confusions": confusions,

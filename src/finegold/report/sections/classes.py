@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from finegold.insight.votes import Floats, Integers
-from finegold.report.sections.common import (
-    ANNOTATORS_TABLE,
-    Shown,
-    Subject,
-    View,
-    plain,
-    texts,
-)
+from finegold.report.sections.common import ANNOTATORS_TABLE, Shown, Subject, View, plain, texts
 from finegold.results.data import ResultData, votes_of
 from finegold.results.matrices import pooled_votes
 

@@ -14,8 +14,6 @@ from finegold.methods.lookup import method_class, method_names
 from finegold.report.sections.common import Subject, View
 
 PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars")
-# in the curve; more cannot be told apart
-MAX_STEPS = 400
 
 
 def record(subject: Subject) -> View:
@@ -41,8 +39,7 @@ def record(subject: Subject) -> View:
         # run from a source folder, not installed
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
-    every = -(-len(result.steps) // MAX_STEPS)
-    steps = [*result.steps[:-1][::every], result.steps[-1]]
+    steps = result.steps
     return {
         "result": result,
         "about": about,
@@ -50,8 +47,6 @@ def record(subject: Subject) -> View:
         # iterations with the largest change of a probability, and with the bound
         "changes": [(s.iteration, s.change) for s in steps if s.change and math.isfinite(s.change)],
         "bounds": [(s.iteration, s.bound) for s in steps if math.isfinite(s.bound)],
-        # the curves show one of this many iterations
-        "every": every,
         "versions": list(versions.items()),
         "command": subject.command or " ".join(command),
     }
