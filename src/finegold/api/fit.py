@@ -33,6 +33,7 @@ from finegold.results.data import ResultData, Step
 from finegold.system.memory import did_you_mean
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
+from finegold.votes.hygiene import warn_of_lost_votes
 
 if TYPE_CHECKING:
     from finegold.io.tables import WatchReading
@@ -96,70 +97,83 @@ class Progress(NamedTuple):
     on_read: Callable[[Annotations], None] = lambda votes: None
 
 
-def _warn(votes: Annotations) -> None:
-    from finegold.votes.hygiene import warn_of_lost_votes
-
-    warn_of_lost_votes(votes)
-
-
 SILENT = Progress()
 AS_FOUND = ReadOptions()
 # shown in a notebook or on a terminal
-IN_PYTHON = Progress(fitting=in_python, on_read=_warn)
-
-
-# ---- Reading
-
-
-def read_votes(
-    votes: Any, reading: ReadOptions, gold: Any = None, progress: Progress = SILENT
-) -> Annotations:
-    """Read the votes. If `multi` is None, the votes decide whether they are sets of labels."""
-    from finegold.io.read import read_with
-
-    with progress.reading() as watch:
-        found = read_with(votes, replace(reading, gold=gold, watch=watch))
-    _tell(found, progress)
-    return found
+IN_PYTHON = Progress(fitting=in_python, on_read=warn_of_lost_votes)
 
 
 def read_questions(
     votes: Any, reading: ReadOptions, gold: Any = None, progress: Progress = SILENT
 ) -> dict[str, Annotations]:
-    """Read the votes for every question of an export."""
-    from finegold.io.read import read_each_with
+    """Read the votes by question; without --question all, they are those of the question "".
 
-    if reading.multi:
+    If `multi` is None, the votes decide whether they are sets of labels.
+    """
+    from finegold.io.read import read_each_with, read_with
+
+    if reading.every_question and reading.multi:
         raise InputError(
             "sets of labels need one question", remedies=[use(question=Placeholder("NAME"))]
         )
     with progress.reading() as watch:
-        found = read_each_with(votes, replace(reading, gold=gold, watch=watch, multi=False))
+        how = replace(reading, gold=gold, watch=watch)
+        if reading.every_question:
+            found = read_each_with(votes, replace(how, multi=False))
+        else:
+            found = {"": read_with(votes, how)}
     for part in found.values():
-        _tell(part, progress)
+        log.info("read %r", part)
+        progress.on_read(part)
     return found
 
 
-def _tell(votes: Annotations, progress: Progress) -> None:
-    log.info("read %r", votes)
-    progress.on_read(votes)
-
-
-# ---- Fitting
-
-
-def fit_votes(
+def fit_questions(
     votes: Any,
+    methods: Sequence[Method],
     options: FitOptions,
     reading: ReadOptions = AS_FOUND,
     progress: Progress = SILENT,
     on_step: OnStep | None = None,
     *,
     calibrate: bool = True,
-) -> Result:
-    """Read the votes, fit the method of the options, and return the result."""
-    more: dict[str, Any] = {"on_step": on_step, "calibrate": calibrate}
-    return fit_each(votes, [method_of(options)], options, reading, progress, **more)[0]
+) -> dict[str, list[Result]]:
+    """Read the votes, and fit methods to those on each question.
+
+    Options are checked and the engine is opened first, so that an unreachable cluster is reported
+    before the votes are read.
+    """
+    for method in methods:
+        # otherwise this is checked when the votes are read
+        if reading.multi:
+            _check_sets(method, options)
+        if options.prior is not None:
+            check_takes_prior(method)
+
+    def fit_part(method: Method, part: Annotations, engine: Engine) -> Result:
+        if part.multi:
+            _check_sets(method, options)
+        predictions = None
+        if has_predictions(options.predictions):
+            from finegold.io.predictions import read_predictions
+
+            predictions = read_predictions(options.predictions, part)
+        with progress.fitting(method.name) as line:
+            how: dict[str, Any] = {"engine": engine, "on_step": on_step or line}
+            result = fit(method, part, prior=options.prior, calibrate=calibrate, **how)
+        if predictions is not None:
+            from finegold.fitting.combining import combine
+
+            result = Result.of(combine(result, predictions, method))
+        log.info("%s: %s, %.2f s", result.method, result.stopped, result.seconds)
+        return result
+
+    with open_engine(options) as engine:
+        found = read_questions(votes, reading, options.gold, progress)
+        return {
+            question: [fit_part(method, part, engine) for method in methods]
+            for question, part in found.items()
+        }
 
 
 def fit_each(
@@ -169,24 +183,19 @@ def fit_each(
     reading: ReadOptions = AS_FOUND,
     progress: Progress = SILENT,
     on_step: OnStep | None = None,
-    *,
-    calibrate: bool = True,
+    **more: Any,
 ) -> list[Result]:
-    """Read the votes, fit several methods to them, and return their results."""
-    more: dict[str, Any] = {"on_step": on_step, "calibrate": calibrate}
-    with fitter(options, methods, reading, progress, **more) as fit_method:
-        found = read_votes(votes, reading, options.gold, progress)
-        return [fit_method(method, found) for method in methods]
+    """Read the votes on one question, fit several methods to them, and return their results."""
+    if reading.every_question:
+        raise InputError(
+            "this works with one question only", remedies=[use(question=Placeholder("NAME"))]
+        )
+    return fit_questions(votes, methods, options, reading, progress, on_step, **more)[""]
 
 
-def fit_questions(
-    votes: Any, options: FitOptions, reading: ReadOptions, progress: Progress = SILENT
-) -> dict[str, Result]:
-    """Fit the method to the votes of every question of an export, and return results by question."""
-    method = method_of(options)
-    with fitter(options, [method], reading, progress) as fit_method:
-        found = read_questions(votes, reading, options.gold, progress)
-        return {question: fit_method(method, part) for question, part in found.items()}
+def fit_votes(votes: Any, options: FitOptions, *more: Any, **keywords: Any) -> Result:
+    """Read the votes, fit the method of the options, and return the result; as `fit_each`."""
+    return fit_each(votes, [method_of(options)], options, *more, **keywords)[0]
 
 
 def method_of(options: FitOptions) -> Method:
@@ -200,51 +209,6 @@ def methods_of(methods: Methods) -> list[Method]:
     if not chosen:
         raise InputError("no method is given; name at least one, such as ds")
     return [make_method(method, {}) for method in chosen]
-
-
-@contextmanager
-def fitter(
-    options: FitOptions,
-    methods: Sequence[Method],
-    reading: ReadOptions = AS_FOUND,
-    progress: Progress = SILENT,
-    on_step: OnStep | None = None,
-    *,
-    calibrate: bool = True,
-) -> Iterator[Callable[[Method, Annotations], Result]]:
-    """Yield a function that fits any of these methods to votes.
-
-    Options are checked and the engine is opened first, so that an unreachable cluster is reported
-    before the votes are read.
-    """
-    for method in methods:
-        # otherwise this is checked when the votes are read
-        if reading.multi:
-            _check_sets(method, options)
-        if options.prior is not None:
-            check_takes_prior(method)
-    with open_engine(options) as engine:
-
-        def fit_method(method: Method, votes: Annotations) -> Result:
-            if votes.multi:
-                _check_sets(method, options)
-            predictions = None
-            if has_predictions(options.predictions):
-                from finegold.io.predictions import read_predictions
-
-                predictions = read_predictions(options.predictions, votes)
-            with progress.fitting(method.name) as line:
-                how: dict[str, Any] = {"engine": engine, "on_step": on_step or line}
-                how["calibrate"] = calibrate
-                result = fit(method, votes, prior=options.prior, **how)
-            if predictions is not None:
-                from finegold.fitting.combining import combine
-
-                result = Result.of(combine(result, predictions, method))
-            log.info("%s: %s, %.2f s", result.method, result.stopped, result.seconds)
-            return result
-
-        yield fit_method
 
 
 @contextmanager
@@ -270,8 +234,7 @@ def open_engine(options: FitOptions) -> Iterator[Engine]:
 
 
 def _check_sets(method: Method, options: FitOptions) -> None:
-    given = names_given({"prior": options.prior, "predictions": options.predictions})
-    if given:
+    if given := names_given({"prior": options.prior, "predictions": options.predictions}):
         raise InputError(
             f"{given[0]} cannot be combined with sets of labels", remedies=[leave_out(given[0])]
         )
@@ -338,13 +301,10 @@ def has_predictions(given: Any) -> bool:
 
 
 def names_given(options: Mapping[str, Any]) -> list[str]:
-    """Return the names of options that are neither None, False nor empty. Values may be data
-    frames.
-    """
-    return [
-        name
-        for name, value in options.items()
-        if value is not None
-        and value is not False
-        and not (isinstance(value, Sized) and len(value) == 0)
-    ]
+    """Return the names of options that are neither None, False nor empty. Values may be frames."""
+
+    def is_given(value: Any) -> bool:
+        is_empty = isinstance(value, Sized) and len(value) == 0
+        return value is not None and value is not False and not is_empty
+
+    return [name for name, value in options.items() if is_given(value)]

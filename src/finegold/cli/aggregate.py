@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.outputs import say
 from finegold.errors import InputError
-from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,9 +19,14 @@ if TYPE_CHECKING:
     from finegold.api.result import Result
 
 
-@dataclass(frozen=True)
+@o.on_votes(model=False)
 class Aggregate:
-    """What `finegold aggregate` writes."""
+    """Compute the most probable label of every task and its probability.
+
+    With --multi, votes are sets of labels, and every task gets the set of options that are more
+    likely right than wrong. With --question all, every question of an export is aggregated, and the
+    tables have a column with the question.
+    """
 
     output: str | None = o.table(
         "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or a table of a database:"
@@ -40,73 +42,65 @@ class Aggregate:
     )
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.api.fit import fit_questions, method_of
+        from finegold.api.summary import summary_of
+        from finegold.results.tables import annotators_for_users
 
-@o.on_votes(Aggregate, model=False)
-def aggregate(votes: o.Votes, own: Aggregate) -> None:
-    """Compute the most probable label of every task and its probability.
-
-    With --multi, votes are sets of labels, and every task gets the set of options that are more
-    likely right than wrong. With --question all, every question of an export is aggregated, and the
-    tables have a column with the question.
-    """
-    from finegold.api.fit import fit_questions, fit_votes
-    from finegold.api.summary import summary_of
-    from finegold.results.tables import annotators_for_users
-
-    reading, fit, sources = votes.reading, votes.typed, votes.files
-    every_question = reading.every_question
-    if every_question:
-        one_only = {"--save": own.save, "--prior": fit.prior, "--query": reading.query}
-        refuse_for_all_questions(one_only | {"--predictions": fit.predictions})
-    given: Any = list(sources)
-    if own.write_back is not None:
-        from finegold.io.source import sources_of
-        from finegold.io.writeback import writable
-
-        if "-" in sources:
-            raise InputError(
-                "--write-back reads FILE twice, which standard input cannot do; give its path"
-            )
-        # each file is opened once
-        given = sources_of(given)
-        writable(given, reading.format)
-    if every_question:
-        results = fit_questions(given, fit, reading, o.progress())
-    else:
-        results = {"": fit_votes(given, fit, reading, o.progress())}
-    columns = {"probabilities": own.probabilities, "scores": reading.ordered is not None}
-
-    def write_export(path: Any) -> None:
-        from finegold.io.writeback import write_back
-
-        result, question = (results, None) if every_question else (results[""], reading.question)
-        how: Any = {"question": question, "format": reading.format, "task": reading.task}
-        write_back(result, given, path, **how)
-
-    out.write_all(
-        {
-            own.write_back: write_export,
-            own.output: partial(_write_labels, results, columns),
-            own.annotators: out.frame_writer(partial(_joined, results, annotators_for_users)),
-            own.save: lambda path: results[""].save(path),
-        }
-    )
-    summaries = {question: summary_of(each) for question, each in results.items()}
-    if own.json:
-        files = {"labels": own.output, "annotators": own.annotators, "model": own.save}
-        summary: dict[str, Any] = {"questions": summaries} if every_question else summaries[""]
-        summary["files"] = files | {"write_back": own.write_back}
-        if own.output in (None, "-"):
-            summary["labels"] = _joined(results, partial(_labels_of, columns)).to_dicts()
-        out.print_json(summary)
-    elif own.output in (None, "-"):
-        _write_labels(results, columns, "-")
-    for question, result in results.items():
+        reading, fit, sources = votes.reading, votes.typed, votes.files
+        every_question = reading.every_question
         if every_question:
-            say(f'question "{question}"')
-        out.print_summary(summaries[question], result)
-    if not every_question and reading.ordered is None and results[""].label_sets is None:
-        _say_if_numbers(results[""])
+            one_only = {"--save": self.save, "--prior": fit.prior, "--query": reading.query}
+            refuse_for_all_questions(one_only | {"--predictions": fit.predictions})
+        given: Any = list(sources)
+        if self.write_back is not None:
+            from finegold.io.source import sources_of
+            from finegold.io.writeback import writable
+
+            if "-" in sources:
+                raise InputError(
+                    "--write-back reads FILE twice, which standard input cannot do; give its path"
+                )
+            # each file is opened once
+            given = sources_of(given)
+            writable(given, reading.format)
+        fits = fit_questions(given, [method_of(fit)], fit, reading, o.progress())
+        results = {question: found[0] for question, found in fits.items()}
+        columns = {"probabilities": self.probabilities, "scores": reading.ordered is not None}
+
+        def write_export(path: Any) -> None:
+            from finegold.io.writeback import write_back
+
+            result, question = (
+                (results, None) if every_question else (results[""], reading.question)
+            )
+            how: Any = {"question": question, "format": reading.format, "task": reading.task}
+            write_back(result, given, path, **how)
+
+        out.write_all(
+            {
+                self.write_back: write_export,
+                self.output: partial(_write_labels, results, columns),
+                self.annotators: out.frame_writer(partial(_joined, results, annotators_for_users)),
+                self.save: lambda path: results[""].save(path),
+            }
+        )
+        summaries = {question: summary_of(each) for question, each in results.items()}
+        if self.json:
+            files = {"labels": self.output, "annotators": self.annotators, "model": self.save}
+            summary: dict[str, Any] = {"questions": summaries} if every_question else summaries[""]
+            summary["files"] = files | {"write_back": self.write_back}
+            if self.output in (None, "-"):
+                summary["labels"] = _joined(results, partial(_labels_of, columns)).to_dicts()
+            out.print_json(summary)
+        elif self.output in (None, "-"):
+            _write_labels(results, columns, "-")
+        for question, result in results.items():
+            if every_question:
+                say(f'question "{question}"')
+            out.print_summary(summaries[question], result)
+        if not every_question and reading.ordered is None and results[""].label_sets is None:
+            _say_if_numbers(results[""])
 
 
 def _say_if_numbers(result: Result) -> None:
@@ -170,9 +164,22 @@ def _joined(results: dict[str, Result], table_of: Callable[[Result], pl.DataFram
     return pl.concat([table.cast(mixed) for table in tables], how="diagonal")
 
 
-@dataclass(frozen=True)
+OF_UPDATE = [name for name in o.OF_FIT if name not in ("method", "settings")]
+
+
+def _model_and_files(function: o.Function) -> o.Function:
+    new, metavar = "New votes, as for finegold aggregate.", "[FILE...]"
+    function = click.argument("files", nargs=-1, metavar=metavar, help=new)(function)
+    return click.argument("model", help="A model written by finegold aggregate --save.")(function)
+
+
+@o.on_votes(_model_and_files, fit=OF_UPDATE)
 class Update:
-    """What `finegold update` writes."""
+    """Add new votes to a model: fit them together with those that it has.
+
+    The votes may be on old and new tasks, by old and new annotators. The method and its settings
+    stay.
+    """
 
     output: str = o.output(
         "The file for the new model; it may replace the old one.",
@@ -184,49 +191,31 @@ class Update:
     annotators: str | None = o.table("Write a table of the annotators.")
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes, model: str) -> None:
+        from finegold.api.result import load
+        from finegold.api.summary import summary_of
+        from finegold.fitting.progress import on_terminal
+        from finegold.io.writers import write_labels
+        from finegold.results.tables import annotators_for_users
 
-OF_UPDATE = [name for name in o.OF_FIT if name not in ("method", "settings")]
-
-
-@o.command
-@click.argument("model", help="A model written by finegold aggregate --save.")
-@click.argument(
-    "files", nargs=-1, metavar="[FILE...]", help="New votes, as for finegold aggregate."
-)
-@o.declared(Update, "own")
-@o.declared(FitOptions, "fit", OF_UPDATE)
-@o.declared(ReadOptions, "reading")
-def update(
-    model: str, files: tuple[str, ...], own: Update, fit: FitOptions, reading: ReadOptions
-) -> None:
-    """Add new votes to a model: fit them together with those that it has.
-
-    The votes may be on old and new tasks, by old and new annotators. The method and its settings
-    stay.
-    """
-    from finegold.api.result import load
-    from finegold.api.summary import summary_of
-    from finegold.fitting.progress import on_terminal
-    from finegold.io.writers import write_labels
-    from finegold.results.tables import annotators_for_users
-
-    if fit.gold is True and not files:
-        raise InputError("--gold export needs FILE, the export with the gold marks")
-    out.check_outputs([*files, *([model] if own.output != model else [])], own, fit, reading)
-    before = load(model)
-    keywords = {name: getattr(reading, name) for name in reading.given()}
-    keywords |= {name: getattr(fit, name) for name in OF_UPDATE}
-    with on_terminal(f"{before.method} (update)") as on_step:
-        result = before.update(list(files) or None, on_step=on_step, **keywords)
-    out.write_all(
-        {
-            own.labels: partial(write_labels, result),
-            own.annotators: out.frame_writer(partial(annotators_for_users, result)),
-            own.output: result.save,
-        }
-    )
-    summary = summary_of(result)
-    summary["files"] = {"labels": own.labels, "annotators": own.annotators, "model": own.output}
-    if own.json:
-        out.print_json(summary)
-    out.print_summary(summary, result)
+        fit, reading = votes.fit, votes.reading
+        if fit.gold is True and not votes.files:
+            raise InputError("--gold export needs FILE, the export with the gold marks")
+        out.check_outputs([model] if self.output != model else [], self)
+        before = load(model)
+        keywords = {name: getattr(reading, name) for name in reading.given()}
+        keywords |= {name: getattr(fit, name) for name in OF_UPDATE}
+        with on_terminal(f"{before.method} (update)") as on_step:
+            result = before.update(list(votes.files) or None, on_step=on_step, **keywords)
+        out.write_all(
+            {
+                self.labels: partial(write_labels, result),
+                self.annotators: out.frame_writer(partial(annotators_for_users, result)),
+                self.output: result.save,
+            }
+        )
+        summary, files = summary_of(result), {"labels": self.labels, "annotators": self.annotators}
+        summary["files"] = files | {"model": self.output}
+        if self.json:
+            out.print_json(summary)
+        out.print_summary(summary, result)

@@ -52,8 +52,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
         if cmd_name not in HOMES:
             return None
-        module = import_module(f"finegold.cli.{HOMES[cmd_name]}")
-        return getattr(module, cmd_name.replace("-", "_"))
+        module = vars(import_module(f"finegold.cli.{HOMES[cmd_name]}"))
+        return module.get(cmd_name.title().replace("-", "")) or module[cmd_name]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for panel, names in PANELS.items():

@@ -36,17 +36,8 @@ class Methods(o.Truths):
     json: bool = o.json_flag()
 
 
-@dataclass(frozen=True)
+@o.on_votes(model=False, fit=o.OF_FITS)
 class Evaluate(Methods):
-    """What is evaluated."""
-
-    truth: str = o.path(
-        "Known truths to compare with: a table with a task and a truth column.", required=True
-    )
-
-
-@o.on_votes(Evaluate, model=False, fit=o.OF_FITS)
-def evaluate(votes: o.Votes, own: Evaluate) -> None:
     """Evaluate the labels of one or more methods against known truths. The default is that of
     finegold aggregate.
 
@@ -59,37 +50,35 @@ def evaluate(votes: o.Votes, own: Evaluate) -> None:
     labels (micro) and over the options (macro). With --ordered, the mean absolute error of the
     labels and quadratic kappa are added.
     """
-    import polars as pl
 
-    from finegold.api.evaluate import METRICS, figures_of
-
-    own.read_truth()
-    known, is_ordered = (
-        (own.truth, own.truth_task, own.truth_label),
-        votes.reading.ordered is not None,
+    truth: str = o.path(
+        "Known truths to compare with: a table with a task and a truth column.", required=True
     )
-    results = votes.results(own.methods or [DEFAULT_METHOD])
-    scores = [figures_of(result, *known, is_ordered=is_ordered) for result in results]
-    if own.json:
-        out.print_json(scores if len(scores) > 1 else scores[0])
-        return
-    metrics = [name for name in METRICS if scores[0][name] is not None]
-    slow = [] if all(score["converged"] for score in scores) else ["converged"]
-    shown = ["method", *metrics, "iterations", *slow, "seconds"]
-    caption = f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks"
-    out.print_frame(None, pl.DataFrame(scores).select(shown), caption=caption, digits=4)
+
+    def run(self, votes: o.Votes) -> None:
+        import polars as pl
+
+        from finegold.api.evaluate import METRICS, figures_of
+
+        self.read_truth()
+        known, is_ordered = (
+            (self.truth, self.truth_task, self.truth_label),
+            votes.reading.ordered is not None,
+        )
+        results = votes.results(self.methods or [DEFAULT_METHOD])
+        scores = [figures_of(result, *known, is_ordered=is_ordered) for result in results]
+        if self.json:
+            out.print_json(scores if len(scores) > 1 else scores[0])
+            return
+        metrics = [name for name in METRICS if scores[0][name] is not None]
+        slow = [] if all(score["converged"] for score in scores) else ["converged"]
+        shown = ["method", *metrics, "iterations", *slow, "seconds"]
+        caption = f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks"
+        out.print_frame(None, pl.DataFrame(scores).select(shown), caption=caption, digits=4)
 
 
-@dataclass(frozen=True)
+@o.on_votes(model=False, fit=o.OF_FITS)
 class Compare(Methods):
-    """What `finegold compare` compares and writes."""
-
-    output: str | None = o.table("Write the table to a file as well.", flag=o.OUTPUT)
-    labels: str | None = o.table("Write one row per task, with the label of each method.")
-
-
-@o.on_votes(Compare, model=False, fit=o.OF_FITS)
-def compare(votes: o.Votes, own: Compare) -> None:
     """Run several methods on the same votes and compare their labels, their accuracy and their
     cost.
 
@@ -97,22 +86,27 @@ def compare(votes: o.Votes, own: Compare) -> None:
     class, as finegold aggregate and finegold trust do. With truths, "right" counts the flips whose
     label is right, and "wrong" those where the label of the majority vote is right.
     """
-    import polars as pl
 
-    from finegold.api.evaluate import comparison_of
-    from finegold.methods.lookup import method_names
+    output: str | None = o.table("Write the table to a file as well.", flag=o.OUTPUT)
+    labels: str | None = o.table("Write one row per task, with the label of each method.")
 
-    known = own.read_truth()
-    comparison = comparison_of(votes.results(own.methods or method_names()), known)
-    rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement
-    out.write_tables({own.output: comparison.table, own.labels: comparison.labels})
-    if own.json:
-        shares = [dict(zip(names, row, strict=True)) for row in agreeing.tolist()]
-        out.print_json({"methods": rows, "agreement": dict(zip(names, shares, strict=True))})
-        return
-    out.print_frame(f"{len(comparison.majority.label_codes):,} tasks", pl.DataFrame(rows))
-    table = pl.DataFrame({"": names, **dict(zip(names, 100 * agreeing.T, strict=True))})
-    out.print_frame("Tasks that two methods give the same label, in %", table, digits=1)
+    def run(self, votes: o.Votes) -> None:
+        import polars as pl
+
+        from finegold.api.evaluate import comparison_of
+        from finegold.methods.lookup import method_names
+
+        known = self.read_truth()
+        comparison = comparison_of(votes.results(self.methods or method_names()), known)
+        rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement
+        out.write_tables({self.output: comparison.table, self.labels: comparison.labels})
+        if self.json:
+            shares = [dict(zip(names, row, strict=True)) for row in agreeing.tolist()]
+            out.print_json({"methods": rows, "agreement": dict(zip(names, shares, strict=True))})
+            return
+        out.print_frame(f"{len(comparison.majority.label_codes):,} tasks", pl.DataFrame(rows))
+        table = pl.DataFrame({"": names, **dict(zip(names, 100 * agreeing.T, strict=True))})
+        out.print_frame("Tasks that two methods give the same label, in %", table, digits=1)
 
 
 FIGURES = {
@@ -129,19 +123,25 @@ FIGURES = {
 ROWS_SHOWN = 10
 
 
-@dataclass(frozen=True)
-class AgreementOptions:
-    """How agreement is measured, and what is written."""
+@o.on_votes(fit=(), repeated="all")
+class Agreement:
+    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
+    AC1.
+
+    With --level, kappas and AC2 count how far votes are apart, and the intraclass correlation is
+    shown. If an annotator voted on a task more than once, their most frequent vote counts. How often such
+    repeated votes agree is shown as well.
+    """
 
     level: Level = o.choice(
         "nominal",
         "How alpha treats classes: as names, as ordered categories, or as numbers.",
-        *("nominal", "ordinal", "interval"),
+        choices=("nominal", "ordinal", "interval"),
     )
-    group: str | None = o.text(
+    group: str | None = option(
         None,
         "The column with the group of each annotator: agreement within and between groups.",
-        "NAME",
+        metavar="NAME",
     )
     minus: str | None = o.path(
         "Other votes on the same tasks: the difference of both agreements, paired over tasks."
@@ -150,66 +150,57 @@ class AgreementOptions:
     pairs: str | None = o.table("Write the agreement of each pair of annotators.")
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.api.evaluate import agreement as measure
+        from finegold.api.evaluate import groups_in
+        from finegold.results.metrics import level_of_order
+        from finegold.votes.frames import to_polars
 
-@o.on_votes(AgreementOptions, fit=(), repeated="all")
-def agreement(votes: o.Votes, own: AgreementOptions) -> None:
-    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
-    AC1.
-
-    With --level, kappas and AC2 count how far votes are apart, and the intraclass correlation is
-    shown. If an annotator voted on a task more than once, their most frequent vote counts. How often such
-    repeated votes agree is shown as well.
-    """
-    from finegold.api.evaluate import agreement as measure
-    from finegold.api.evaluate import groups_in
-    from finegold.results.metrics import level_of_order
-    from finegold.votes.frames import to_polars
-
-    found, level, reading = votes.read(), own.level, votes.reading
-    if reading.ordered and level == "nominal":
-        level = level_of_order(found.class_names)
-    group = None
-    if own.group is not None:
-        group = groups_in(list(votes.files), own.group, reading.annotator)
-    measured = measure(found, level=level, group=group)
-    tables = {"Within and between groups": to_polars(measured.groups())} if group else {}
-    if own.minus is not None:
-        other = measure(o.Votes((own.minus,), votes.fit, reading).read(), level=level)
-        tables["Less the agreement of the other votes"] = to_polars(measured.minus(other))
-    out.write_tables({own.annotators: measured.annotators, own.pairs: measured.pairs})
-    by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
-    if own.json:
-        keys = [*(["groups"] if group else []), *(["difference"] if own.minus else [])]
-        figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
-        figures |= {
-            "intervals": {name: measured.interval(name) for name in measured.errors},
-            "notes": measured.notes,
-            "classes": by_class.to_dicts(),
-            "annotators": by_annotator.to_dicts(),
-        }
-        rows = [table.to_dicts() for table in tables.values()]
-        out.print_json(figures | dict(zip(keys, rows, strict=True)))
-        return
-    texts = []
-    for name, title in FIGURES.items():
-        value: float = getattr(measured, name)
-        # NaN differs from itself
-        is_defined = value == value
-        text = f"{value:.3f}" if is_defined else "undefined"
-        low, high = measured.interval(name) if name in measured.errors else (value, value)
-        text += f"  ({low:.3f} to {high:.3f})" if low < high else ""
-        level_words = f", {measured.level}" if name == "alpha" and level != "nominal" else ""
-        # undefined without repeated votes, or at another level
-        if is_defined or name in (*measured.errors, "cohen", "observed"):
-            texts.append((title + level_words, text))
-    sizes = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')}"
-    out.print_figures(f"{sizes} with two or more votes", texts)
-    tables["By class, against all others"] = by_class
-    tables["Annotators who agree least"] = by_annotator.sort("kappa", nulls_last=True)
-    for title, table in tables.items():
-        out.print_frame(title, table, ROWS_SHOWN)
-    for note in measured.notes:
-        warn(note)
+        found, level, reading = votes.read(), self.level, votes.reading
+        if reading.ordered and level == "nominal":
+            level = level_of_order(found.class_names)
+        group = None
+        if self.group is not None:
+            group = groups_in(list(votes.files), self.group, reading.annotator)
+        measured = measure(found, level=level, group=group)
+        tables = {"Within and between groups": to_polars(measured.groups())} if group else {}
+        if self.minus is not None:
+            other = measure(o.Votes((self.minus,), votes.fit, reading).read(), level=level)
+            tables["Less the agreement of the other votes"] = to_polars(measured.minus(other))
+        out.write_tables({self.annotators: measured.annotators, self.pairs: measured.pairs})
+        by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
+        if self.json:
+            keys = [*(["groups"] if group else []), *(["difference"] if self.minus else [])]
+            figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
+            figures |= {
+                "intervals": {name: measured.interval(name) for name in measured.errors},
+                "notes": measured.notes,
+                "classes": by_class.to_dicts(),
+                "annotators": by_annotator.to_dicts(),
+            }
+            rows = [table.to_dicts() for table in tables.values()]
+            out.print_json(figures | dict(zip(keys, rows, strict=True)))
+            return
+        texts = []
+        for name, title in FIGURES.items():
+            value: float = getattr(measured, name)
+            # NaN differs from itself
+            is_defined = value == value
+            text = f"{value:.3f}" if is_defined else "undefined"
+            low, high = measured.interval(name) if name in measured.errors else (value, value)
+            text += f"  ({low:.3f} to {high:.3f})" if low < high else ""
+            level_words = f", {measured.level}" if name == "alpha" and level != "nominal" else ""
+            # undefined without repeated votes, or at another level
+            if is_defined or name in (*measured.errors, "cohen", "observed"):
+                texts.append((title + level_words, text))
+        sizes = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')}"
+        out.print_figures(f"{sizes} with two or more votes", texts)
+        tables["By class, against all others"] = by_class
+        tables["Annotators who agree least"] = by_annotator.sort("kappa", nulls_last=True)
+        for title, table in tables.items():
+            out.print_frame(title, table, ROWS_SHOWN)
+        for note in measured.notes:
+            warn(note)
 
 
 # rows of the table of finegold coverage
@@ -218,16 +209,8 @@ ANNOTATORS_SHOWN = 30
 CLASSES_SHOWN = 5
 
 
-@dataclass(frozen=True)
+@o.on_votes(fit=())
 class Coverage(o.Truths):
-    """What `finegold coverage` writes."""
-
-    output: str | None = o.table("Write the table: CSV, TSV, JSONL or Parquet.", flag=o.OUTPUT)
-    json: bool = o.json_flag()
-
-
-@o.on_votes(Coverage, fit=())
-def coverage(votes: o.Votes, own: Coverage) -> None:
     """Measure what each annotator or labelling function covers: coverage, polarity, overlaps,
     conflicts.
 
@@ -235,37 +218,42 @@ def coverage(votes: o.Votes, own: Coverage) -> None:
     --save), the table also has the expected accuracies; with --truth, it has the share of right
     votes.
     """
-    from finegold.insight.coverage_table import coverage as measure
-    from finegold.insight.coverage_table import coverage_figures
-    from finegold.insight.votes import votes_of
-    from finegold.io.writers import check_table_path, write_frame
-    from finegold.votes.frames import to_polars
 
-    found = votes.read()
-    table = to_polars(measure(found, own.read_truth()))
-    figures = coverage_figures(votes_of(found))
+    output: str | None = o.table("Write the table: CSV, TSV, JSONL or Parquet.", flag=o.OUTPUT)
+    json: bool = o.json_flag()
 
-    # CSV and TSV have no lists
-    def write(path: Path) -> None:
-        is_text = check_table_path(path)[0] in ("csv", "tsv")
-        write_frame(_classes_as_text(table) if is_text else table, path)
+    def run(self, votes: o.Votes) -> None:
+        from finegold.insight.coverage_table import coverage as measure
+        from finegold.insight.coverage_table import coverage_figures
+        from finegold.insight.votes import votes_of
+        from finegold.io.writers import check_table_path, write_frame
+        from finegold.votes.frames import to_polars
 
-    out.write_all({own.output: write})
-    if own.json:
-        out.print_json({**figures, "annotators": table.to_dicts()})
-        return
-    n_classes = count(len(figures["classes"]), "class", "es")
-    tasks, annotators = (count(figures[f"n_{name}s"], name) for name in ("task", "annotator"))
-    rows = {
-        "tasks with votes": f"{figures['coverage']:.1%}",
-        "tasks with votes by two or more annotators": f"{figures['overlaps']:.1%}",
-        "tasks on which votes differ": f"{figures['conflicts']:.1%}",
-        "annotators who vote for one class only": f"{figures['n_one_class']:,}",
-        "annotators without any vote": f"{len(figures['never_voted']):,}",
-    }
-    out.print_figures(f"{tasks}, {annotators}, {n_classes}", rows.items())
-    widest = table.sort("coverage", descending=True, maintain_order=True)
-    out.print_frame("By coverage", _classes_as_text(widest, CLASSES_SHOWN), ANNOTATORS_SHOWN)
+        found = votes.read()
+        table = to_polars(measure(found, self.read_truth()))
+        figures = coverage_figures(votes_of(found))
+
+        # CSV and TSV have no lists
+        def write(path: Path) -> None:
+            is_text = check_table_path(path)[0] in ("csv", "tsv")
+            write_frame(_classes_as_text(table) if is_text else table, path)
+
+        out.write_all({self.output: write})
+        if self.json:
+            out.print_json({**figures, "annotators": table.to_dicts()})
+            return
+        n_classes = count(len(figures["classes"]), "class", "es")
+        tasks, annotators = (count(figures[f"n_{name}s"], name) for name in ("task", "annotator"))
+        rows = {
+            "tasks with votes": f"{figures['coverage']:.1%}",
+            "tasks with votes by two or more annotators": f"{figures['overlaps']:.1%}",
+            "tasks on which votes differ": f"{figures['conflicts']:.1%}",
+            "annotators who vote for one class only": f"{figures['n_one_class']:,}",
+            "annotators without any vote": f"{len(figures['never_voted']):,}",
+        }
+        out.print_figures(f"{tasks}, {annotators}, {n_classes}", rows.items())
+        widest = table.sort("coverage", descending=True, maintain_order=True)
+        out.print_frame("By coverage", _classes_as_text(widest, CLASSES_SHOWN), ANNOTATORS_SHOWN)
 
 
 def _classes_as_text(table: pl.DataFrame, most: int | None = None) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -13,9 +13,14 @@ from finegold.cli.outputs import say
 ROWS_SHOWN = 20
 
 
-@dataclass(frozen=True)
+@o.on_votes(model=False, fit=())
 class Numbers:
-    """What `finegold numbers` reads and writes."""
+    """Give every task a value where annotators gave numbers, such as ratings from 0 to 100.
+
+    The interval of a value is for the mean that many more such annotators would give. How far the
+    values are from the truth is measured by a sample that a person checks: --sample writes the
+    sheet, --truth reads it.
+    """
 
     output: str | None = o.table(
         "The file for the values: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is printed.",
@@ -27,61 +32,55 @@ class Numbers:
     seed: int = o.number(0, "The seed of the draw.", low=0)
     truth: str | None = o.path("Known values, or the sheet that came back.")
     within: float | None = o.number(
-        None, "An acceptable distance: the share within it is measured.", "X", low=0.0
+        None, "An acceptable distance: the share within it is measured.", metavar="X", low=0.0
     )
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold import numbers as ratings
+        from finegold.results.tables import own_name
+        from finegold.votes.frames import to_polars
 
-@o.on_votes(Numbers, model=False, fit=())
-def numbers(votes: o.Votes, own: Numbers) -> None:
-    """Give every task a value where annotators gave numbers, such as ratings from 0 to 100.
+        truths = o.truths_of(self.truth, None, None)
+        given = {name: getattr(votes.reading, name) for name in votes.reading.given()}
+        result = ratings.aggregate(list(votes.files), **given)
+        errors = None if truths is None else result.evaluate(truths, within=self.within)
 
-    The interval of a value is for the mean that many more such annotators would give. How far the
-    values are from the truth is measured by a sample that a person checks: --sample writes the
-    sheet, --truth reads it.
-    """
-    from finegold import numbers as ratings
-    from finegold.results.tables import own_name
-    from finegold.votes.frames import to_polars
+        def values() -> Any:
+            return own_name(to_polars(result.values()), result.annotations, 0)
 
-    truths = o.truths_of(own.truth, None, None)
-    given = {name: getattr(votes.reading, name) for name in votes.reading.given()}
-    result = ratings.aggregate(list(votes.files), **given)
-    errors = None if truths is None else result.evaluate(truths, within=own.within)
-
-    def values() -> Any:
-        return own_name(to_polars(result.values()), result.annotations, 0)
-
-    out.write_all(
-        {
-            own.output: out.frame_writer(values),
-            own.annotators: out.frame_writer(result.annotators),
-            own.sample: out.frame_writer(partial(result.sample, own.n, seed=own.seed)),
-        }
-    )
-    figures = {"n_tasks": len(result.scores.value), "n_annotators": len(result.scores.bias)}
-    if own.json:
-        tables = {
-            "annotators": to_polars(result.annotators()).to_dicts(),
-            "values": values().to_dicts(),
-        }
-        out.print_json(figures | {"errors": None if errors is None else asdict(errors)} | tables)
-        return
-    say(repr(result))
-    if own.output is None:
-        out.frame_writer(values)("-")
-    if errors is not None:
-        rows = [
-            (
-                "mean absolute error",
-                f"{errors.mean_absolute_error:.4g} ({errors.mean_absolute_error_low:.4g} to"
-                f" {errors.mean_absolute_error_high:.4g})",
-            ),
-            ("values minus truths", f"{errors.bias:+.4g}"),
-            ("rank correlation", f"{errors.spearman:.3f}"),
-        ]
-        if errors.share_within is not None:
-            share = f"{errors.share_within:.1%} ({errors.share_within_low:.1%} to"
-            rows.append((f"within {own.within:g}", f"{share} {errors.share_within_high:.1%})"))
-        out.print_figures(f"Against {errors.n_tasks:,} known truths", rows)
-    out.print_frame("Annotators", to_polars(result.annotators()).sort("noise"), ROWS_SHOWN)
+        out.write_all(
+            {
+                self.output: out.frame_writer(values),
+                self.annotators: out.frame_writer(result.annotators),
+                self.sample: out.frame_writer(partial(result.sample, self.n, seed=self.seed)),
+            }
+        )
+        figures = {"n_tasks": len(result.scores.value), "n_annotators": len(result.scores.bias)}
+        if self.json:
+            tables = {
+                "annotators": to_polars(result.annotators()).to_dicts(),
+                "values": values().to_dicts(),
+            }
+            out.print_json(
+                figures | {"errors": None if errors is None else asdict(errors)} | tables
+            )
+            return
+        say(repr(result))
+        if self.output is None:
+            out.frame_writer(values)("-")
+        if errors is not None:
+            rows = [
+                (
+                    "mean absolute error",
+                    f"{errors.mean_absolute_error:.4g} ({errors.mean_absolute_error_low:.4g} to"
+                    f" {errors.mean_absolute_error_high:.4g})",
+                ),
+                ("values minus truths", f"{errors.bias:+.4g}"),
+                ("rank correlation", f"{errors.spearman:.3f}"),
+            ]
+            if errors.share_within is not None:
+                share = f"{errors.share_within:.1%} ({errors.share_within_low:.1%} to"
+                rows.append((f"within {self.within:g}", f"{share} {errors.share_within_high:.1%})"))
+            out.print_figures(f"Against {errors.n_tasks:,} known truths", rows)
+        out.print_frame("Annotators", to_polars(result.annotators()).sort("noise"), ROWS_SHOWN)

@@ -1,13 +1,14 @@
 """The options of commands, and the votes or the model that they name.
 
-`declared` adds a command's options from the fields of a dataclass, and the command gets the
-dataclass, filled in. `on_votes` makes a command on votes: it gets them as `Votes` with the options
-of reading and fitting, and its own options, whose outputs have been checked.
+A command is a class: its fields are its options, and `run` does the work. Commands on votes
+(`on_votes`) get them as `Votes`, with the options of reading and fitting, after the outputs that
+their options name have been checked.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -195,39 +196,14 @@ def _completions(
 OUTPUT = "-o --output"
 
 
-def table(help: str, **about: Any) -> Any:
-    """Declare a table to write."""
-    return option(None, help, kind="table", **about)
-
-
-def output(help: str, **about: Any) -> Any:
-    """Declare another file to write."""
-    return option(None, help, kind="output", **about)
-
-
-def path(help: str, **about: Any) -> Any:
-    """Declare a file to read."""
-    return option(None, help, kind="path", **about)
-
-
-def text(default: Any, help: str, metavar: str, **about: Any) -> Any:
-    return option(default, help, metavar=metavar, **about)
-
-
-def number(default: Any, help: str, metavar: str = "N", **about: Any) -> Any:
-    return option(default, help, kind="number", metavar=metavar, **about)
-
-
-def choice(default: Any, help: str, *choices: str, **about: Any) -> Any:
-    return option(default, help, kind="choice", choices=choices, **about)
-
-
-def flag(help: str) -> Any:
-    return option(False, help, kind="flag")
-
-
-def json_flag() -> Any:
-    return flag("Print JSON on standard output.")
+# a table or another file to write, a file to read, and so on
+table = partial(option, None, kind="table")
+output = partial(option, None, kind="output")
+path = partial(option, None, kind="path")
+number = partial(option, kind="number", metavar="N")
+choice = partial(option, kind="choice")
+flag = partial(option, False, kind="flag")
+json_flag = partial(flag, "Print JSON on standard output.")
 
 
 @dataclass(frozen=True)
@@ -237,8 +213,8 @@ class Truths:
     truth: str | None = path(
         "Known truths to compare with: a table with a task and a truth column."
     )
-    truth_task: str | None = text(None, "The column of the tasks in --truth.", "NAME")
-    truth_label: str | None = text(None, "The column of the truths in --truth.", "NAME")
+    truth_task: str | None = option(None, "The column of the tasks in --truth.", metavar="NAME")
+    truth_label: str | None = option(None, "The column of the truths in --truth.", metavar="NAME")
 
     def read_truth(self) -> Any:
         """Read the truths. Commands do this before the fit, so that errors are found early."""
@@ -285,10 +261,6 @@ class Votes:
         given = [name for name in self.fit.given() if name != "threads"]
         if (result := self._model(given)) is not None:
             return result
-        if self.reading.every_question:
-            raise InputError(
-                "this command works with one question only; choose it with --question NAME"
-            )
         chosen = replace(self, fit=replace(self.fit, method=self.fit.method or otherwise))
         return fit_votes(list(self.files), chosen.typed, self.reading, progress(print_left_out))
 
@@ -305,10 +277,18 @@ class Votes:
 
     def read(self) -> Annotations | Result:
         """Load the saved result, or read the votes, and print what was left out."""
-        from finegold.api.fit import read_votes
-
+        if (result := self._model()) is not None:
+            return result
         single = replace(self.reading, multi=bool(self.reading.multi))
-        return self._model() or read_votes(list(self.files), single, None, progress(print_left_out))
+        return replace(self, reading=single).questions(print_left_out)[""]
+
+    def questions(
+        self, on_read: Callable[[Annotations], None] | None = None
+    ) -> dict[str, Annotations]:
+        """Read the votes by question; "" is the only one without --question all."""
+        from finegold.api.fit import read_questions
+
+        return read_questions(list(self.files), self.reading, self.fit.gold, progress(on_read))
 
     def _model(self, given: Iterable[str] = ()) -> Result | None:
         """Return the result if FILE is a model. Options that need votes are refused then."""
@@ -322,25 +302,45 @@ class Votes:
 
 
 def on_votes(
-    kind: type, *, model: bool = True, fit: Iterable[str] = OF_FIT, **defaults: Any
-) -> Callable[[Function], Command]:
-    """Make a command of a function of `votes` and of its own options, `own`, of this kind.
+    argument: Decorator | None = None,
+    *,
+    model: bool = True,
+    fit: Iterable[str] = OF_FIT,
+    **defaults: Any,
+) -> Callable[[type], Any]:
+    """Make a command of a class whose fields are its own options; its `run` gets the `Votes`.
 
     `model` says whether a saved model will do, `fit` which options of a fit there are, and
     `defaults` which of reading have another default here.
     """
 
-    def make(function: Function) -> Command:
-        @wraps(function)
+    def make(kind: Any) -> Command:
         def run(files: tuple[str, ...], own: Any, fit: Any, reading: Any, **more: Any) -> None:
             check_outputs(files, own, fit, reading)
-            function(votes=Votes(files, fit, reading), own=own, **more)
+            own.run(Votes(files, fit, reading), **more)
 
         filled = declared(ReadOptions, "reading", **defaults)(run)
-        filled = declared(kind, "own")(declared(FitOptions, "fit", fit)(filled))
-        return command(files_argument(MODEL if model else FILES, model)(filled))
+        filled = declared(FitOptions, "fit", fit)(filled)
+        files = files_argument(MODEL if model else FILES, model)
+        return _command_of(kind, argument or files, filled)
 
     return make
+
+
+def command_with(argument: Decorator = lambda function: function) -> Callable[[type], Any]:
+    """Make a command of a class whose fields are its options; its `run` gets the argument."""
+
+    def make(kind: Any) -> Command:
+        return _command_of(kind, argument, lambda own, **given: own.run(**given))
+
+    return make
+
+
+def _command_of(kind: Any, argument: Decorator, run: Function) -> Command:
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
+    filled = declared(dataclass(frozen=True)(kind), "own")(run)
+    made: Command = click.command(name, cls=Command, help=kind.__doc__)(argument(filled))
+    return made
 
 
 def files_argument(help: str, model: bool = False) -> Decorator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -21,59 +20,57 @@ from finegold.options import option
 BYTES_PER_MIB = 2**20
 
 
-@dataclass(frozen=True)
+@o.command_with()
 class Demo:
-    """Where `finegold demo` writes."""
+    """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
 
     out: str = option("finegold-demo", "The folder for the files.", kind="output", metavar="DIR")
 
+    def run(self) -> None:
+        from finegold.api.fit import fit_votes
+        from finegold.io.read import read
+        from finegold.io.truth import match_truth
+        from finegold.io.writers import write_frame
+        from finegold.results.metrics import accuracy
+        from finegold.system.files import prepared, write_bytes
+        from finegold.votes.sample import TASKS, TRUTH, VOTES
 
-@o.command
-@o.declared(Demo, "own")
-def demo(own: Demo) -> None:
-    """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
-    from finegold.api.fit import fit_votes
-    from finegold.io.read import read
-    from finegold.io.truth import match_truth
-    from finegold.io.writers import write_frame
-    from finegold.results.metrics import accuracy
-    from finegold.system.files import prepared, write_bytes
-    from finegold.votes.sample import TASKS, TRUTH, VOTES
-
-    target = Path(own.out)
-    earlier = target / "votes.csv"
-    if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
-        raise OutputError(
-            f"{earlier} exists and is not the sample of the demo; choose another folder with --out"
+        target = Path(self.out)
+        earlier = target / "votes.csv"
+        if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
+            raise OutputError(
+                f"{earlier} exists and is not the sample of the demo; choose another folder with --out"
+            )
+        votes = read(VOTES)
+        result, majority = (fit_votes(votes, FitOptions(method=x)) for x in (DEFAULT_METHOD, "mv"))
+        annotators = result.annotators().sort("accuracy", descending=True)
+        samples = {"votes.csv": VOTES, "tasks.csv": TASKS, "truth.csv": TRUTH}
+        writers: dict[str, out.Write] = {
+            name: partial(write_bytes, data=path.read_bytes()) for name, path in samples.items()
+        }
+        writers["labels.csv"] = partial(write_frame, result.labels())
+        writers["annotators.csv"] = partial(write_frame, annotators)
+        writers["model.finegold"] = result.save
+        with prepared(target):
+            out.write_all({str(target / name): write for name, write in writers.items()})
+        truth = match_truth(votes, TRUTH).codes
+        click.echo(
+            f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
+            "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
         )
-    votes = read(VOTES)
-    result, majority = (fit_votes(votes, FitOptions(method=x)) for x in (DEFAULT_METHOD, "mv"))
-    annotators = result.annotators().sort("accuracy", descending=True)
-    samples = {"votes.csv": VOTES, "tasks.csv": TASKS, "truth.csv": TRUTH}
-    writers: dict[str, out.Write] = {
-        name: partial(write_bytes, data=path.read_bytes()) for name, path in samples.items()
-    }
-    writers["labels.csv"] = partial(write_frame, result.labels())
-    writers["annotators.csv"] = partial(write_frame, annotators)
-    writers["model.finegold"] = result.save
-    with prepared(target):
-        out.write_all({str(target / name): write for name, write in writers.items()})
-    truth = match_truth(votes, TRUTH).codes
-    click.echo(
-        f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
-        "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
-    )
-    _heading("Labels that a third person agrees with")
-    _bar("majority vote", accuracy(majority.posterior, truth))
-    _bar("finegold", accuracy(result.posterior, truth))
-    _heading("The annotators, best first (share of their votes that agree with the labels)")
-    for row in annotators.iter_rows(named=True):
-        _bar(row["annotator"], row["agreement"])
-    _heading("Files")
-    for name, words in DEMO_FILES.items():
-        click.echo(f"  {target / name!s:<30}{words}")
-    click.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
-    click.echo(f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio")
+        _heading("Labels that a third person agrees with")
+        _bar("majority vote", accuracy(majority.posterior, truth))
+        _bar("finegold", accuracy(result.posterior, truth))
+        _heading("The annotators, best first (share of their votes that agree with the labels)")
+        for row in annotators.iter_rows(named=True):
+            _bar(row["annotator"], row["agreement"])
+        _heading("Files")
+        for name, words in DEMO_FILES.items():
+            click.echo(f"  {target / name!s:<30}{words}")
+        click.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
+        click.echo(
+            f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio"
+        )
 
 
 DEMO_FILES = {
@@ -95,20 +92,8 @@ def _bar(name: str, share: float) -> None:
     click.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
 
 
-@dataclass(frozen=True)
+@o.on_votes()
 class Report(o.Truths):
-    """What `finegold report` writes."""
-
-    output: str = option(
-        "report.html", "The HTML file.", kind="output", flag=o.OUTPUT, metavar="OUT"
-    )
-    svg: str | None = o.text(None, "Save each figure as an SVG file too.", "FOLDER")
-    certificate: str | None = o.path("What finegold certify measured (.json): it stands first.")
-
-
-@o.on_votes(Report)
-@click.pass_context
-def report(context: click.Context, votes: o.Votes, own: Report) -> None:
     """Write one HTML file about the labels. It needs no network and no server, and it can be
     printed.
 
@@ -117,21 +102,29 @@ def report(context: click.Context, votes: o.Votes, own: Report) -> None:
     sets of labels it shows the options, the tasks in doubt, and how good annotators are at each
     option.
     """
-    from finegold.report import require_libraries, write_report
 
-    require_libraries()
-    known = own.read_truth()
-    write_report(
-        votes.result(),
-        own.output,
-        known,
-        title=title_of(votes.files),
-        command=CommandLine(context.obj).with_options({}),
-        certificate=own.certificate,
-        svg=own.svg,
+    output: str = option(
+        "report.html", "The HTML file.", kind="output", flag=o.OUTPUT, metavar="OUT"
     )
-    figures = f"; figures are in {own.svg}" if own.svg else ""
-    say(f"wrote {own.output}; open it in a browser{figures}")
+    svg: str | None = option(None, "Save each figure as an SVG file too.", metavar="FOLDER")
+    certificate: str | None = o.path("What finegold certify measured (.json): it stands first.")
+
+    def run(self, votes: o.Votes) -> None:
+        from finegold.report import require_libraries, write_report
+
+        require_libraries()
+        known = self.read_truth()
+        write_report(
+            votes.result(),
+            self.output,
+            known,
+            title=title_of(votes.files),
+            command=CommandLine(click.get_current_context().obj).with_options({}),
+            certificate=self.certificate,
+            svg=self.svg,
+        )
+        figures = f"; figures are in {self.svg}" if self.svg else ""
+        say(f"wrote {self.output}; open it in a browser{figures}")
 
 
 def title_of(files: tuple[str, ...]) -> str:
@@ -142,81 +135,80 @@ def title_of(files: tuple[str, ...]) -> str:
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
 
 
-@dataclass(frozen=True)
+@o.command_with(
+    click.argument(
+        "file",
+        required=False,
+        help="Votes in any format. Further files can be opened in the studio.",
+    )
+)
 class Studio:
-    """How the studio is served."""
+    """Open the studio: a local web application for votes, labels and adjudication."""
 
     project: str | None = o.path("The project file; by default in the folder of the votes.")
     port: int | None = o.number(None, "The port; by default any free one.", low=1, high=65535)
-    host: str = o.text(
+    host: str = option(
         "127.0.0.1",
         "The address to listen on. An address that is not local needs --token.",
-        "ADDRESS",
+        metavar="ADDRESS",
     )
-    public_name: str | None = o.text(
-        None, "The host name under which a proxy serves the studio.", "NAME"
+    public_name: str | None = option(
+        None, "The host name under which a proxy serves the studio.", metavar="NAME"
     )
-    token: str | None = o.text(
+    token: str | None = option(
+        None, "The access token; by default that in FINEGOLD_STUDIO_TOKEN, or a new random one."
+    )
+    reviewer: list[str] | None = option(
         None,
-        "The access token; by default that in FINEGOLD_STUDIO_TOKEN, or a new random one.",
-        "TEXT",
-    )
-    reviewer: list[str] | None = o.text(
-        None, "Print a link for a person who judges tasks. Can be repeated.", "NAME", kind="paths"
+        "Print a link for a person who judges tasks. Can be repeated.",
+        kind="paths",
+        metavar="NAME",
     )
     upload_limit: int = o.number(
-        1024, "The largest file that can be uploaded, in MiB.", "MIB", low=1
+        1024, "The largest file that can be uploaded, in MiB.", low=1, metavar="MIB"
     )
-    browser: bool | None = o.text(None, "Open the studio in the browser.", "", kind="switch")
+    browser: bool | None = option(None, "Open the studio in the browser.", kind="switch")
 
-
-@o.command
-@click.argument(
-    "file",
-    required=False,
-    help="Votes in any format. Further files can be opened in the studio.",
-)
-@o.declared(Studio, "own")
-def studio(file: str | None, own: Studio) -> None:
-    """Open the studio: a local web application for votes, labels and adjudication."""
-    try:
-        from finegold.studio.serve import plan, serve
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'"
-        ) from None
-    token = own.token or os.environ.get("FINEGOLD_STUDIO_TOKEN")
-    wanted = plan(
-        file,
-        own.project,
-        own.host,
-        own.port,
-        token,
-        own.upload_limit * BYTES_PER_MIB,
-        own.public_name,
-        own.reviewer or (),
-    )
-    say(f"project file: {wanted.project}")
-    say(f"files to open: {wanted.folder}")
-    if not wanted.is_local:
-        warn(
-            "other computers can reach the studio: whoever has the token can read and change this"
-            " project"
+    def run(self, file: str | None) -> None:
+        try:
+            from finegold.studio.serve import plan, serve
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'"
+            ) from None
+        wanted = plan(
+            file,
+            self.project,
+            self.host,
+            self.port,
+            self.token or os.environ.get("FINEGOLD_STUDIO_TOKEN"),
+            self.upload_limit * BYTES_PER_MIB,
+            self.public_name,
+            self.reviewer or (),
         )
-    for person, link in wanted.links.items():
-        click.echo(f"{person}: {link}" if person else link)
-    say("press Ctrl-C to stop")
-    serve(wanted, open_browser=own.browser is not False)
-    say(f"stopped; everything is saved in {wanted.project}")
+        say(f"project file: {wanted.project}")
+        say(f"files to open: {wanted.folder}")
+        if not wanted.is_local:
+            warn(
+                "other computers can reach the studio: whoever has the token can read and change"
+                " this project"
+            )
+        for person, link in wanted.links.items():
+            click.echo(f"{person}: {link}" if person else link)
+        say("press Ctrl-C to stop")
+        serve(wanted, open_browser=self.browser is not False)
+        say(f"stopped; everything is saved in {wanted.project}")
 
 
-@o.command
-def methods() -> None:
+@o.command_with()
+class Methods:
     """List the methods with a one-line description of each."""
-    from finegold.methods.lookup import method_class, method_names
 
-    names = method_names()
-    width = max(map(len, names))
-    for name in names:
-        first_line = (method_class(name).__doc__ or "").strip().partition("\n")[0]
-        click.echo(f"{name:<{width}}  {first_line}")
+    def run(self) -> None:
+        from finegold.methods.lookup import method_class, method_names
+
+        names = method_names()
+        width = max(map(len, names))
+        for name in names:
+            first_line = (method_class(name).__doc__ or "").strip().partition("\n")[0]
+            click.echo(f"{name:<{width}}  {first_line}")

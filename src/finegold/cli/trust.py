@@ -4,7 +4,6 @@ what to do about it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,9 +27,11 @@ TASKS_SHOWN = 20
 TABLES = "Tables to write"
 
 
-@dataclass(frozen=True)
-class SampleOptions:
-    """What is drawn."""
+@o.on_votes()
+class Sample:
+    """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
+    labels are.
+    """
 
     output: str = o.table(
         "The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
@@ -42,9 +43,11 @@ class SampleOptions:
         "accuracy",
         "What the checks are for: to estimate the accuracy of all labels, or to find labels to"
         " accept unchecked.",
-        *("accuracy", "acceptance"),
+        choices=("accuracy", "acceptance"),
     )
-    risk: str = o.text("5%", "The share of accepted labels that may be wrong, e.g. 5%.", "SHARE")
+    risk: str = option(
+        "5%", "The share of accepted labels that may be wrong, e.g. 5%.", metavar="SHARE"
+    )
     looks: int = o.number(1, "How often you will look at the results.", low=1, high=20)
     seed: int = o.number(0, "The seed of the draw.", low=0)
     items: str | None = o.path("What is shown of each task: a table with a task column.")
@@ -58,36 +61,35 @@ class SampleOptions:
         except ValueError:
             raise InputError(f"--risk takes a share, such as 5% or 0.05, not {text!r}") from None
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.api import sample as api
+        from finegold.api.fit import given_result
 
-@o.on_votes(SampleOptions)
-def sample(votes: o.Votes, own: SampleOptions) -> None:
-    """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
-    labels are.
-    """
-    from finegold.api import sample as api
-    from finegold.api.fit import given_result
-
-    plan, risk = str(api.plan_path(own.output)), own.share()
-    out.check_files([], [plan], votes.files)
-    source = None if given_result(votes.files) else (list(votes.files), votes.reading)
-    how: dict[str, Any] = {"risk": risk, "seed": own.seed, "looks": own.looks}
-    drawn = api.draw(votes.result(), own.n, own.purpose, **how, items=own.items, source=source)
-    out.write_all({own.output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
-    if own.json:
-        about = {"sheet": own.output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n}
-        out.print_json(about | drawn.plan.expected)
-        return
-    for sentence in drawn.promise:
-        say(sentence)
-    say(
-        f'fill in the column "truth" of {own.output}, then run finegold certify with'
-        f" --checks {own.output}"
-    )
+        plan, risk = str(api.plan_path(self.output)), self.share()
+        out.check_files([], [plan], votes.files)
+        source = None if given_result(votes.files) else (list(votes.files), votes.reading)
+        how: dict[str, Any] = {"risk": risk, "seed": self.seed, "looks": self.looks}
+        drawn = api.draw(
+            votes.result(), self.n, self.purpose, **how, items=self.items, source=source
+        )
+        out.write_all({self.output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
+        if self.json:
+            about = {"sheet": self.output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n}
+            out.print_json(about | drawn.plan.expected)
+            return
+        for sentence in drawn.promise:
+            say(sentence)
+        say(
+            f'fill in the column "truth" of {self.output}, then run finegold certify with'
+            f" --checks {self.output}"
+        )
 
 
-@dataclass(frozen=True)
+@o.on_votes()
 class Certify:
-    """What the labels are certified by, and what is written."""
+    """Estimate the accuracy of all labels from a completed sheet, and find those that can be
+    accepted unchecked.
+    """
 
     checks: str = o.path("The completed sheet.", required=True, metavar="SHEET")
     plan: str | None = o.path("The plan of the sheet, if it is in another folder.")
@@ -102,31 +104,30 @@ class Certify:
     )
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.api import certify as api
 
-@o.on_votes(Certify)
-def certify(votes: o.Votes, own: Certify) -> None:
-    """Estimate the accuracy of all labels from a completed sheet, and find those that can be
-    accepted unchecked.
+        page = self.certificate
+        if page is not None and Path(page).suffix.lower() not in (".html", ".json"):
+            raise InputError(f"--certificate takes a .html or .json file, not {page}")
+        plan = None if self.drawn_at_random else api.find_plan(self.checks, self.plan)
+        result = votes.result(plan.method if plan else DEFAULT_METHOD)
+        made = api.certify(result, self.checks, plan=plan, drawn_at_random=self.drawn_at_random)
+        out.write_all(
+            {self.output: out.frame_writer(partial(made.labels, result)), page: made.save}
+        )
+        if self.json:
+            out.print_json(made.to_dict())
+            return
+        for sentence in made.sentences():
+            click.echo(sentence)
+
+
+@o.on_votes()
+class Trust(o.Truths):
+    """Show how far labels can be trusted: labels against the majority, spammers, correlated
+    annotators, calibration.
     """
-    from finegold.api import certify as api
-
-    page = own.certificate
-    if page is not None and Path(page).suffix.lower() not in (".html", ".json"):
-        raise InputError(f"--certificate takes a .html or .json file, not {page}")
-    plan = None if own.drawn_at_random else api.find_plan(own.checks, own.plan)
-    result = votes.result(plan.method if plan else DEFAULT_METHOD)
-    made = api.certify(result, own.checks, plan=plan, drawn_at_random=own.drawn_at_random)
-    out.write_all({own.output: out.frame_writer(partial(made.labels, result)), page: made.save})
-    if own.json:
-        out.print_json(made.to_dict())
-        return
-    for sentence in made.sentences():
-        click.echo(sentence)
-
-
-@dataclass(frozen=True)
-class TrustOptions(o.Truths):
-    """The tables that `finegold trust` writes."""
 
     flips: str | None = o.table(
         "Write the labels that differ from the majority vote, with the reasons.", group=TABLES
@@ -143,116 +144,108 @@ class TrustOptions(o.Truths):
     calibration: str | None = o.table("Write the reliability curve (needs --truth).", group=TABLES)
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.api.summary import TO_KNOW
+        from finegold.insight.expected import caution
+        from finegold.insight.majority import voted_in_words, what_was_voted
 
-@o.on_votes(TrustOptions)
-def trust(votes: o.Votes, own: TrustOptions) -> None:
-    """Show how far labels can be trusted: labels against the majority, spammers, correlated
-    annotators, calibration.
-    """
-    from finegold.api.summary import TO_KNOW
-    from finegold.insight.expected import caution
-    from finegold.insight.majority import voted_in_words, what_was_voted
-
-    if own.calibration is not None and own.truth is None:
-        raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
-    known = own.read_truth()
-    result = votes.result()
-    checked = result.trust(known)
-    panel, measured = checked.correlated, checked.calibration
-    tables: dict[str | None, Any] = {
-        own.flips: result.flips,
-        own.contested: result.contested,
-        own.spammers: result.spammers,
-        own.pairs: panel.pairs,
-    }
-    if measured is not None:
-        tables[own.calibration] = measured.curve
-    out.write_tables(tables)
-    if own.json:
-        out.print_json(checked.figures())
-        return
-    alpha = checked.agreement.alpha
-    rows = {
-        # NaN differs from itself
-        "agreement beyond chance (alpha)": f"{alpha:.3f}" if alpha == alpha else "undefined",
-        "labels against the majority vote": f"{checked.n_flips:,}",
-        "labels barely more probable than the next class": f"{checked.n_contested:,}",
-        "ties": f"{checked.n_tied:,}",
-        "annotators whose votes do not depend on the truth": f"{checked.n_spammers:,}",
-        "effective number of independent annotators": (
-            f"{panel.effective:,.1f} of {panel.n_annotators:,}"
-        ),
-    }
-    if measured is not None:
-        rows |= {
-            f"accuracy on {measured.n:,} truths": f"{measured.accuracy:.1%}",
-            "mean confidence": f"{measured.confidence:.1%}",
-            "calibration error (ECE)": f"{measured.ece:.4f}",
-            "log loss": f"{measured.log_loss:.4f}",
-            "best temperature": f"{measured.temperature:.2f}",
-            "calibration error at this temperature": f"{measured.ece_after:.4f}",
-            "log loss at this temperature": f"{measured.log_loss_after:.4f}",
+        if self.calibration is not None and self.truth is None:
+            raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
+        known = self.read_truth()
+        result = votes.result()
+        checked = result.trust(known)
+        panel, measured = checked.correlated, checked.calibration
+        tables: dict[str | None, Any] = {
+            self.flips: result.flips,
+            self.contested: result.contested,
+            self.spammers: result.spammers,
+            self.pairs: panel.pairs,
         }
-    tasks = count(checked.n_tasks, "task" if result.label_sets is None else "question")
-    annotators = count(checked.agreement.n_annotators, "annotator")
-    out.print_figures(f"{checked.method}: {tasks}, {annotators}", rows.items())
-    if checked.n_flips:
-        title = "Labels against the majority vote, the most probable first"
-        out.print_frame(title, result.flips(), ROWS_SHOWN)
-    if checked.n_spammers:
-        title = "Votes that do not depend on the truth"
-        out.print_frame(title, result.spammers(), checked.n_spammers)
-    if panel.n_groups:
-        out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
-    for warning in checked.warnings:
-        warn(warning)
-    if result.label_sets is None:
-        say(f"{voted_in_words(what_was_voted(result.annotations))}; {TO_KNOW}")
-    if words := caution(result):
-        warn(words)
+        if measured is not None:
+            tables[self.calibration] = measured.curve
+        out.write_tables(tables)
+        if self.json:
+            out.print_json(checked.figures())
+            return
+        alpha = checked.agreement.alpha
+        rows = {
+            # NaN differs from itself
+            "agreement beyond chance (alpha)": f"{alpha:.3f}" if alpha == alpha else "undefined",
+            "labels against the majority vote": f"{checked.n_flips:,}",
+            "labels barely more probable than the next class": f"{checked.n_contested:,}",
+            "ties": f"{checked.n_tied:,}",
+            "annotators whose votes do not depend on the truth": f"{checked.n_spammers:,}",
+            "effective number of independent annotators": (
+                f"{panel.effective:,.1f} of {panel.n_annotators:,}"
+            ),
+        }
+        if measured is not None:
+            rows |= {
+                f"accuracy on {measured.n:,} truths": f"{measured.accuracy:.1%}",
+                "mean confidence": f"{measured.confidence:.1%}",
+                "calibration error (ECE)": f"{measured.ece:.4f}",
+                "log loss": f"{measured.log_loss:.4f}",
+                "best temperature": f"{measured.temperature:.2f}",
+                "calibration error at this temperature": f"{measured.ece_after:.4f}",
+                "log loss at this temperature": f"{measured.log_loss_after:.4f}",
+            }
+        tasks = count(checked.n_tasks, "task" if result.label_sets is None else "question")
+        annotators = count(checked.agreement.n_annotators, "annotator")
+        out.print_figures(f"{checked.method}: {tasks}, {annotators}", rows.items())
+        if checked.n_flips:
+            title = "Labels against the majority vote, the most probable first"
+            out.print_frame(title, result.flips(), ROWS_SHOWN)
+        if checked.n_spammers:
+            title = "Votes that do not depend on the truth"
+            out.print_frame(title, result.spammers(), checked.n_spammers)
+        if panel.n_groups:
+            out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
+        for warning in checked.warnings:
+            warn(warning)
+        if result.label_sets is None:
+            say(f"{voted_in_words(what_was_voted(result.annotations))}; {TO_KNOW}")
+        if words := caution(result):
+            warn(words)
 
 
-@dataclass(frozen=True)
+@o.on_votes()
 class Audit:
-    """The labels in use, and what is written."""
+    """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
+    first.
+    """
 
     labels: str = o.path(
         "The labels in use: a table with a task and a label column.", required=True
     )
-    labels_task: str | None = o.text(None, "The column of the tasks in --labels.", "NAME")
-    labels_label: str | None = o.text(None, "The column of the labels in --labels.", "NAME")
+    labels_task: str | None = option(None, "The column of the tasks in --labels.", metavar="NAME")
+    labels_label: str | None = option(None, "The column of the labels in --labels.", metavar="NAME")
     output: str | None = o.table(
         "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", flag=o.OUTPUT
     )
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.api.evaluate import audit as judge
+        from finegold.io.writers import write_frame
+        from finegold.votes.frames import to_polars
 
-@o.on_votes(Audit)
-def audit(votes: o.Votes, own: Audit) -> None:
-    """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
-    first.
-    """
-    from finegold.api.evaluate import audit as judge
-    from finegold.io.writers import write_frame
-    from finegold.votes.frames import to_polars
-
-    current = o.truths_of(own.labels, own.labels_task, own.labels_label, "labels-")
-    table = to_polars(judge(votes.result(), current))
-    n_wrong = table["p_wrong"].sum()
-    out.write_tables({own.output: lambda: table})
-    if own.json:
-        rows = table.to_dicts()
-        out.print_json({"n_labels": len(table), "expected_wrong": n_wrong, "labels": rows})
-    elif own.output in (None, "-"):
-        write_frame(table, "-")
-    judges = "votes and predictions" if "predicted" in table.columns else "votes"
-    labels = count(len(table), "label")
-    say(f"{labels} audited; about {n_wrong:.0f} are wrong, judged by {judges}")
+        current = o.truths_of(self.labels, self.labels_task, self.labels_label, "labels-")
+        table = to_polars(judge(votes.result(), current))
+        n_wrong = table["p_wrong"].sum()
+        out.write_tables({self.output: lambda: table})
+        if self.json:
+            rows = table.to_dicts()
+            out.print_json({"n_labels": len(table), "expected_wrong": n_wrong, "labels": rows})
+        elif self.output in (None, "-"):
+            write_frame(table, "-")
+        judges = "votes and predictions" if "predicted" in table.columns else "votes"
+        labels = count(len(table), "label")
+        say(f"{labels} audited; about {n_wrong:.0f} are wrong, judged by {judges}")
 
 
-@dataclass(frozen=True)
+@o.on_votes()
 class NextVotes:
-    """What is planned and written."""
+    """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
 
     budget: int | None = o.number(
         None, "The largest number of votes to plan; by default no limit.", low=1
@@ -264,7 +257,7 @@ class NextVotes:
         metavar="A,B",
     )
     safe: float = o.number(
-        0.95, "A label with at least this probability needs no further vote.", "P"
+        0.95, "A label with at least this probability needs no further vote.", metavar="P"
     )
     output: str | None = o.table(
         "The file for the tasks: .csv, .tsv, .jsonl or .parquet.", flag=o.OUTPUT
@@ -273,41 +266,42 @@ class NextVotes:
     annotators: str | None = o.table("Write the annotators to retrain or drop.")
     json: bool = o.json_flag()
 
+    def run(self, votes: o.Votes) -> None:
+        from finegold.votes.frames import to_polars
 
-@o.on_votes(NextVotes)
-def next_votes(votes: o.Votes, own: NextVotes) -> None:
-    """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
-    from finegold.votes.frames import to_polars
-
-    result, available = votes.result(), own.available
-    # with the types that the names have in the model; values of options are text
-    if available is not None:
-        known = {str(name): name for name in result.annotator_names}
-        available = [known.get(name, name) for name in available]
-    plan = result.next_votes(own.budget, available=available, safe=own.safe)
-    tables = {own.output: plan.tasks, own.safe_tasks: plan.safe_tasks}
-    out.write_tables(tables | {own.annotators: plan.annotators})
-    n_safe, n_exhausted, n_asked = int(plan.safe.sum()), int(plan.exhausted.sum()), len(plan.ask)
-    ask, people = to_polars(plan.tasks()), to_polars(plan.annotators())
-    if own.json:
-        rows: dict[str, Any] = {"ask": ask.to_dicts(), "annotators": people.to_dicts()}
-        out.print_json(rows | {"safe": n_safe, "exhausted": n_exhausted})
-    elif own.output is None:
-        for title, frame in (("Ask about", ask), ("Annotators to retrain or drop", people)):
-            if len(frame):
-                out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
-    say(f"{count(n_asked, 'task')} to ask about, {n_safe:,} safe")
-    if own.budget is not None and 0 < n_asked < own.budget:
-        say(
-            f"a budget of {own.budget:,} is more than is needed now: collect these votes, run finegold"
-            " update, plan again"
+        result, available = votes.result(), self.available
+        # with the types that the names have in the model; values of options are text
+        if available is not None:
+            known = {str(name): name for name in result.annotator_names}
+            available = [known.get(name, name) for name in available]
+        plan = result.next_votes(self.budget, available=available, safe=self.safe)
+        tables = {self.output: plan.tasks, self.safe_tasks: plan.safe_tasks}
+        out.write_tables(tables | {self.annotators: plan.annotators})
+        n_safe, n_exhausted, n_asked = (
+            int(plan.safe.sum()),
+            int(plan.exhausted.sum()),
+            len(plan.ask),
         )
-    if n_exhausted:
-        say(
-            f"{count(n_exhausted, 'task')} not safe, but everybody has voted on them: find new"
-            " annotators"
-        )
-    if plan.advice:
-        drop = sum(advice.action == "drop" for advice in plan.advice)
-        rest = f"{len(plan.advice) - drop:,} to retrain (--annotators OUT lists all)"
-        say(f"annotators: {drop:,} to drop, {rest}")
+        ask, people = to_polars(plan.tasks()), to_polars(plan.annotators())
+        if self.json:
+            rows: dict[str, Any] = {"ask": ask.to_dicts(), "annotators": people.to_dicts()}
+            out.print_json(rows | {"safe": n_safe, "exhausted": n_exhausted})
+        elif self.output is None:
+            for title, frame in (("Ask about", ask), ("Annotators to retrain or drop", people)):
+                if len(frame):
+                    out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
+        say(f"{count(n_asked, 'task')} to ask about, {n_safe:,} safe")
+        if self.budget is not None and 0 < n_asked < self.budget:
+            say(
+                f"a budget of {self.budget:,} is more than is needed now: collect these votes, run finegold"
+                " update, plan again"
+            )
+        if n_exhausted:
+            say(
+                f"{count(n_exhausted, 'task')} not safe, but everybody has voted on them: find new"
+                " annotators"
+            )
+        if plan.advice:
+            drop = sum(advice.action == "drop" for advice in plan.advice)
+            rest = f"{len(plan.advice) - drop:,} to retrain (--annotators OUT lists all)"
+            say(f"annotators: {drop:,} to drop, {rest}")
