@@ -98,19 +98,6 @@ def test_places_in_a_taxonomy_stay_paths(tmp_path):
     assert answers(tmp_path, *given, gold={2: "animal/dog"})[1] == [kind("animal", "dog")]
 
 
-def test_a_task_that_only_a_model_has_answered(tmp_path):
-    model = {"model_version": "m1", "result": [choices("q", "b")]}
-    tasks = [task(annotation(1, choices("q", "a"))), {**task(number=2), "predictions": [model]}]
-    [answer] = back(tmp_path, tasks, include="predictions")[1]["predictions"][0]["result"]
-    assert answer["value"] == {"choices": ["b"]}
-
-
-def test_an_answer_that_does_not_say_what_it_is_about(tmp_path):
-    answer = {name: value for name, value in RATING.items() if name != "to_name"}
-    with pytest.raises(InputError, match=r'\(Label Studio export\), record 1: found no "to_name"'):
-        back(tmp_path, [task(annotation(1, answer))])
-
-
 def test_labels_are_written_as_annotators_write_them(tmp_path):
     """Numbers that are choices stay text, and a label that nobody gave to this task is written like the others."""
     given = annotation(1, choices("q", "1")), annotation(1, choices("q", "2"))
@@ -157,7 +144,7 @@ SHORT = {"text": "hi", "id": 7, "sent": "pos", "annotator": 3, "annotation_id": 
         (
             json.dumps([SHORT]),
             None,
-            "record 1: found no task with its data and annotations; predictions need the full",
+            'record 1: found no "data", expected an object; export it again: on the project\'s page',
         ),
     ],
 )

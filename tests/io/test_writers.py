@@ -20,7 +20,7 @@ import pytest
 
 import finegold
 from finegold.errors import InputError, OutputError
-from finegold.io.writers import check_table_path, write_frame, write_labels, write_pieces
+from finegold.io.writers import write_frame, write_labels, write_pieces
 from finegold.system.files import check_writable, write_bytes
 from finegold.votes.frames import to_polars
 from tests.support.cli_helpers import write
@@ -81,11 +81,6 @@ def test_an_unknown_extension_is_an_error_that_lists_the_known_ones(
     with pytest.raises(InputError, match=r"use one of \.csv, .*\.parquet, .*\.csv\.gz"):
         write_frame(FRAME, tmp_path / name)
     assert names_in(tmp_path) == []
-
-
-def test_the_format_can_be_checked_before_the_work() -> None:
-    assert check_table_path("x.tsv.gz") == ("tsv", True)
-    assert check_table_path("-") == ("csv", False)
 
 
 def test_an_old_file_keeps_its_permissions_and_a_new_one_has_those_of_any_other(
@@ -150,17 +145,6 @@ def test_a_workbook_on_a_full_disk_ends_a_command_in_one_sentence(tmp_path: Path
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="only Linux has a disk that is always full"
-)
-def test_a_device_is_written_to_and_never_replaced() -> None:
-    with pytest.raises(OutputError, match="the disk is full"):
-        write_bytes("/dev/full", b"x" * 100_000)
-    write_bytes("/dev/null", b"x")
-    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
-
-
 @pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
 def test_a_place_that_cannot_be_written_to_is_an_error(
     tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch
@@ -176,12 +160,6 @@ def test_a_place_that_cannot_be_written_to_is_an_error(
     monkeypatch.setattr(os, "open", refuse)  # the tests may run as root, who may write everywhere
     with pytest.raises(OutputError, match="there is no permission to write there"):
         act(tmp_path / "out.csv")
-
-
-def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
-    check_writable(tmp_path / "out.csv")
-    check_writable("-")
-    assert names_in(tmp_path) == []
 
 
 def test_a_frame_that_a_format_cannot_hold_is_an_error(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
@@ -31,28 +30,13 @@ from finegold.votes.encoding import (
 from finegold.votes.labels import as_classes
 from finegold.votes.merging import ModelOutput, align
 
-Floats = NDArray[np.float64]
-
 # of the probabilities of a task, for rounding; they are normalised then
 MAX_SUM_ERROR = 0.02
 FORMS = "give (tasks, array) or (tasks, array, classes), with a row per task and a column per class"
 LIST_CLASSES = use(classes=Placeholder("A,B,C"), text="to list all classes")
 
-
-class Model(NamedTuple):
-    """The predictions of one model, as they were given."""
-
-    name: str
-    # for messages
-    source: str
-    tasks: list[Any]
-    # of the columns
-    classes: list[Any]
-    # [n, len(classes)]
-    probabilities: Floats
-
-    def row(self, row: int) -> str:
-        return f"{self.source}, row {row + 1:,} (task {self.tasks[row]})"
+# for messages, the tasks, the classes of the columns, and the probabilities [n, len(classes)]
+Given = tuple[str, list[Any], list[Any], Any]
 
 
 def read_predictions(given: Any, votes: Annotations) -> Predictions:
@@ -74,35 +58,29 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
         models = [(str(name), model) for name, model in given.items()]
     else:
-        several = given if _is_list_of_models(given) else [given]
-        files = [isinstance(model, str | Path) for model in several]
+        is_list = isinstance(given, list) and given and not isinstance(given[0], Mapping)
         models = [
-            (Path(model).name.split(".")[0] if is_file else "predictions", model)
-            for model, is_file in zip(several, files, strict=True)
+            (Path(each).name.split(".")[0] if isinstance(each, str | Path) else "predictions", each)
+            for each in (given if is_list else [given])
         ]
     if not models:
         raise InputError("there are no predictions; give the predictions of at least one model")
-    seen: Counter[str] = Counter()
-    outputs = []
+    seen, outputs = Counter[str](), []
     for name, model in models:
         seen[name] += 1
         # models of one name are numbered
         is_only = [other for other, _ in models].count(name) == 1
-        read = _model(name if is_only else f"{name} {seen[name]}", model, votes)
-        outputs.append(_check_output(read, votes))
+        name = name if is_only else f"{name} {seen[name]}"
+        is_tuple = isinstance(model, tuple) and not is_files(model)
+        parts = _of_array(name, model, votes) if is_tuple else _of_table(model, votes)
+        outputs.append(_output(name, parts, votes))
     return align(outputs, votes)
 
 
-def _is_list_of_models(given: Any) -> bool:
-    return isinstance(given, list) and bool(given) and not isinstance(given[0], Mapping)
-
-
-def _model(name: str, given: Any, votes: Annotations) -> Model:
+def _of_table(given: Any, votes: Annotations) -> Given:
     if isinstance(given, np.ndarray):
         problem = "an array of predictions does not say which tasks its rows belong to"
         raise InputError(f"{problem}; {FORMS}")
-    if isinstance(given, tuple) and not is_files(given):
-        return _of_array(name, given, votes)
     opened = open_table(given)
     # as in the votes
     named = votes.columns[0] if votes.columns[0] in opened.columns else None
@@ -113,33 +91,25 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     # answers without probabilities
     if len(classes) == 1 and _codes(classes, votes)[0] == MISSING:
         answers = read_truth(given, task=by_task, label=classes[0])
-        said, known = _codes(to_list(answers.truth), votes), to_list(votes.class_names)
-        if (unknown := np.flatnonzero(said == MISSING)).size:
-            answer = to_list(answers.truth)[unknown[0]]
+        said, known = to_list(answers.truth), to_list(votes.class_names)
+        codes = _codes(said, votes)
+        if MISSING in codes:
+            answer = said[int(np.argmin(codes))]
             problem = f'the answer "{answer}" is not a class of the votes ({listed(known)})'
             raise InputError(problem, opened.name, [LIST_CLASSES])
         # as if it were certain
-        return Model(name, opened.name, to_list(answers.task), known, np.eye(len(known))[said])
+        return opened.name, to_list(answers.task), known, np.eye(len(known))[codes]
     table = opened.read(opened.columns)
     tasks = encode_ids(table[str(by_task)], opened.is_text)
-    if (tasks.codes == MISSING).any():
-        row = int(np.argmin(tasks.codes))
-        raise InputError(f"{opened.where(row)}: the task is missing; fill it in or remove the row")
-    texts = [table[str(column)] for column in classes]
-    columns = [text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for text in texts]
-    array = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
-    names = to_list(tasks.names)
-    return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, array)
+    if MISSING in tasks.codes:
+        place = opened.where(int(np.argmin(tasks.codes)))
+        raise InputError(f"{place}: the task is missing; fill it in or remove the row")
+    numbers = table.select(pl.col(map(str, classes)).cast(pl.Float64, strict=False))
+    array = numbers.fill_null(np.nan).to_numpy()
+    return opened.name, to_list(tasks.names.take(tasks.codes)), classes, array
 
 
-def _codes(classes: list[Any], votes: Annotations) -> Codes:
-    """Return the codes of classes, which are spelled as the votes were if these were normalised."""
-    rules = votes.hygiene
-    spelled = as_classes(classes, votes.class_names, rules.normalise, rules.alias)
-    return match(spelled, votes.class_names)
-
-
-def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
+def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Given:
     source = f"the predictions {name!r}" if name != "predictions" else "the predictions"
     if len(given) not in (2, 3):
         raise InputError(f"{source} have {len(given)} parts; {FORMS}")
@@ -153,74 +123,73 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
         known = f"{len(tasks):,} tasks and {len(classes):,} classes ({listed(classes)})"
         problem = f"{source} are an array of shape {array.shape}, but there are {known}"
         raise InputError(f"{problem}; {FORMS}")
-    return Model(name, source, tasks, classes, array)
+    return source, tasks, classes, array
 
 
-def _check_output(model: Model, votes: Annotations) -> ModelOutput:
+def _codes(classes: list[Any], votes: Annotations) -> Codes:
+    """Return the codes of classes, which are spelled as the votes were if these were normalised."""
+    rules = votes.hygiene
+    spelled = as_classes(classes, votes.class_names, rules.normalise, rules.alias)
+    return match(spelled, votes.class_names)
+
+
+def _output(name: str, parts: Given, votes: Annotations) -> ModelOutput:
     """Return the probabilities in the order of the classes of the votes, after tasks and values
     were checked.
     """
-    _check_tasks(model, votes)
-    known, codes = to_list(votes.class_names), _codes(model.classes, votes)
-    for column, code in zip(model.classes, codes.tolist(), strict=True):
+    source, tasks, classes, given = parts
+    _check_tasks(source, tasks, votes)
+    known, codes = to_list(votes.class_names), _codes(classes, votes)
+    for column, code in zip(classes, codes.tolist(), strict=True):
         if code == MISSING:
             problem = f'the column "{column}" is not a class of the votes ({listed(known)})'
-            raise InputError(problem, model.source, [use(text="remove it"), LIST_CLASSES])
+            raise InputError(problem, source, [use(text="remove it"), LIST_CLASSES])
         if (codes == code).sum() > 1:
             problem = f'two columns are the class "{known[code]}"; remove one of them'
-            raise InputError(problem, model.source)
-    given = model.probabilities
-    for wrong, what in ((np.isnan(given), "missing or not a number"), (given < 0, "negative")):
-        if wrong.any():
-            row, k = np.argwhere(wrong)[0].tolist()
-            value = "" if np.isnan(given[row, k]) else f" ({given[row, k]:.4g})"
-            problem = f'the probability of "{known[codes[k]]}" is {what}{value}'
-            remedy = "correct it (for logits, give their softmax), or remove the row if the model"
-            raise InputError(f"{model.row(row)}: {problem}; {remedy} has no prediction")
+            raise InputError(problem, source)
     sums = given.sum(axis=1)
-    uneven = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
-    if uneven.size:
-        row = int(uneven[0])
-        more = f"; {uneven.size:,} rows are like that" if uneven.size > 1 else ""
-        problem = f"the probabilities sum to {sums[row]:.4g}, not to 1{more}"
-        remedy = "Give probabilities (for logits, their softmax; for percentages, a hundredth)"
-        raise InputError(f"{model.row(row)}: {problem}. {remedy}")
+    # NaN, too, is not at least 0
+    is_wrong = ~(given >= 0).all(axis=1) | ~(np.abs(sums - 1) <= MAX_SUM_ERROR)
+    if is_wrong.any():
+        row = int(np.argmax(is_wrong))
+        shown = ", ".join(f"{value:.4g}" for value in given[row].tolist())
+        problem = f"{shown} are not probabilities, which are at least 0 and sum to 1"
+        remedies = [
+            use(text="correct them (for logits, give their softmax; for percentages, a hundredth)"),
+            use(text="remove the row if the model has no prediction"),
+        ]
+        place = f"{source}, row {row + 1:,} (task {tasks[row]})"
+        raise InputError(f"{problem} ({is_wrong.sum():,} rows are like that)", place, remedies)
     # a class that it does not know: it cannot say
-    ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))
+    ordered = np.full((len(tasks), len(known)), 1 / len(codes))
     ordered[:, codes] = given / sums[:, None]
-    if lost := [name for code, name in enumerate(known) if code not in codes]:
+    if lost := [each for code, each in enumerate(known) if code not in codes]:
         what = f"the model does not know {listed(lost)}, so it says nothing for or against"
-        _warn(f"{model.source}: {what}; add columns of 0 if it does")
-    return ModelOutput(model.name, model.tasks, ordered / ordered.sum(axis=1, keepdims=True))
+        warn_user(f"{source}: {what}; add columns of 0 if it does")
+    return ModelOutput(name, tasks, ordered / ordered.sum(axis=1, keepdims=True))
 
 
-def _check_tasks(model: Model, votes: Annotations) -> None:
+def _check_tasks(source: str, tasks: list[Any], votes: Annotations) -> None:
     """Refuse tasks that have several rows or are none of the votes, and warn of ids that look
     shifted.
     """
-    first: dict[str, int] = {}
-    for row, task in enumerate(model.tasks):
-        if first.setdefault(text_of(task), row) != row:
-            problem = "the task has several rows of predictions; keep one of them"
-            raise InputError(f"{model.row(row)}: {problem}")
-    places = match(model.tasks, votes.task_names)
+    if repeated := [task for task, n in Counter(map(text_of, tasks)).items() if n > 1]:
+        problem = f"the task {repeated[0]} has several rows of predictions; keep one of them"
+        raise InputError(problem, source)
+    places = match(tasks, votes.task_names)
     n_unvoted = int((places == MISSING).sum())
     n_without = votes.n_tasks - len(np.unique(places[places != MISSING]))
     if n_unvoted == len(places):
-        seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
+        seen = f"the predictions have {tasks[0]!r}, " if tasks else ""
         sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
-        problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
+        problem = f"{source}: none of the {len(tasks):,} tasks has votes"
         raise InputError(f"{problem}; check that tasks are written alike ({sides})")
     are_most = 2 * n_unvoted > len(places) and 2 * n_without > votes.n_tasks
     # as many on both sides: ids are shifted
     if n_unvoted and (n_unvoted == n_without or are_most):
-        example = model.tasks[int(np.argmax(places == MISSING))]
-        _warn(
-            f"{model.source}: {n_unvoted:,} tasks have no votes, such as {example!r}, and"
+        example = tasks[int(np.argmax(places == MISSING))]
+        warn_user(
+            f"{source}: {n_unvoted:,} tasks have no votes, such as {example!r}, and"
             f" {n_without:,} tasks with votes have no predictions; check that tasks are written"
             " and numbered alike"
         )
-
-
-def _warn(text: str) -> None:
-    warn_user(text)

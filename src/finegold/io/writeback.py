@@ -15,15 +15,24 @@ from finegold.io.exports.base import (
     SEVERAL,
     DamagedExport,
     Export,
+    join_labels,
     need,
     read_records,
     with_numbers,
 )
-from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
+from finegold.io.exports.label_studio import (
+    ANNOTATIONS,
+    REMEDY,
+    TAXONOMY,
+    annotations_of,
+    answer_of,
+)
 from finegold.io.source import Source, sources_of
 from finegold.results.data import ResultData
 from finegold.system.files import replacing
 from finegold.votes.encoding import text_of, to_list
+
+ASK_QUESTION = use(question=Placeholder("NAME"), text="for the one that the labels are for")
 
 
 class Label(NamedTuple):
@@ -33,8 +42,8 @@ class Label(NamedTuple):
     agent: str
 
 
-# by question and task
-Labels = Mapping[str | None, Mapping[str, Label]]
+# of a task, by question
+Labels = Mapping[str | None, Label]
 
 
 def write_back(
@@ -70,22 +79,28 @@ def write_back(
     """
     sources = sources_of(export)
     tool = writable(sources, format)
+    suggest, (inside, name) = TOOLS[tool.name]
     results = result if isinstance(result, Mapping) else {question: result}
-    labels = {name: _labels_of(each) for name, each in results.items()}
+    labels = {each: _labels_of(of) for each, of in results.items()}
+    n_given = 0
 
-    def suggest(record: Any) -> list[tuple[dict[str, Any], int]]:
-        return [TOOLS[tool.name](record, labels, task)]
+    def with_labels(record: Any) -> list[dict[str, Any]]:
+        nonlocal n_given
+        fields = need(record, inside, dict)
+        known = text_of(need(record, name, object) if task is None else fields.get(task))
+        given = {each: found[known] for each, found in labels.items() if known in found}
+        n_given += len(given)
+        return [suggest(record, given)]
 
-    n_records = n_given = 0
     with replacing(path) as (temporary,):
         with temporary.open("w", encoding="utf-8") as file:
+            between = "[\n"
             for seen in sources:
                 try:
-                    for record, n_labels in with_numbers(read_records(seen), suggest):
-                        file.write(",\n" if n_records else "[\n")
+                    for record in with_numbers(read_records(seen), with_labels):
                         # json.dump would not use the compiled encoder
-                        file.write(json.dumps(record, ensure_ascii=False))
-                        n_records, n_given = n_records + 1, n_given + n_labels
+                        file.write(between + json.dumps(record, ensure_ascii=False))
+                        between = ",\n"
                 except DamagedExport as error:
                     raise error.of_tool(seen, tool) from None
             file.write("\n]\n")
@@ -110,71 +125,49 @@ def writable(sources: Sequence[Source], format: str | None) -> Export:
     export = find_export(sources, format)
     if export is None or export.name not in TOOLS:
         what = "plain tables" if export is None else f"exports of {export.title}"
-        raise InputError(
-            f"labels cannot be written back into {what}; they can for {' and '.join(TOOLS)}"
-        )
+        known = " and ".join(TOOLS)
+        raise InputError(f"labels cannot be written back into {what}; they can for {known}")
     return export
 
 
-def _given(labels: Labels, task: Any) -> dict[str | None, Label]:
-    """Return the labels of a task by question."""
-    return {name: known[text_of(task)] for name, known in labels.items() if text_of(task) in known}
-
-
-def _suggest_to_argilla(
-    record: Any, labels: Labels, task: str | None
-) -> tuple[dict[str, Any], int]:
+def _suggest_to_argilla(record: dict[str, Any], given: Labels) -> dict[str, Any]:
     """Return a record, as `dataset.records.from_json` takes it, with suggestions, which replace
     older ones.
     """
-    if not isinstance(record, dict) or not isinstance(record.get("responses"), dict):
-        remedy = "suggestions need dataset.records.to_json(FILE)"
-        raise DamagedExport("found no record with its responses", remedy)
     responses = need(record, "responses", dict)
-    name = record.get("id") if task is None else need(record, "fields", dict).get(task)
-    given = _given(labels, name)
     suggestions = dict(record.get("suggestions") or {})
     for question, label in given.items():
         if question is None and len(responses) != 1:
             raise DamagedExport("the record answers several questions", ASK_QUESTION)
         asked = next(iter(responses)) if question is None else question
         answers = [response["value"] for response in responses.get(asked, [])]
-        value = _in_words_of(answers, label.name)
+        value = _as_answer(answers, label.name, join_labels)
         suggestions[asked] = {"value": value, "score": label.confidence, "agent": label.agent}
-    return {**record, "suggestions": suggestions}, len(given)
+    return {**record, "suggestions": suggestions}
 
 
-def _predict_for_label_studio(
-    record: Any, labels: Labels, task: str | None
-) -> tuple[dict[str, Any], int]:
+def _predict_for_label_studio(record: dict[str, Any], given: Labels) -> dict[str, Any]:
     """Return a task, as Import takes it, with one prediction, which holds the labels for all
     questions and has the score of the least certain one.
     """
-    is_task = isinstance(record, dict) and "data" in record
-    if not is_task or not any(name in record for name in ANNOTATIONS):
+    if not any(name in record for name in ANNOTATIONS):
         remedy = f"predictions need the full one: {REMEDY}"
         raise DamagedExport("found no task with its data and annotations", remedy)
-    data = need(record, "data", dict)
-    given = _given(labels, record["id"] if task is None else data.get(task))
-    predictions = []
-    if given:
-        prediction = {
-            "model_version": next(iter(given.values())).agent,
-            "score": min(each.confidence for each in given.values()),
-            "result": [_as_result(record, name, label.name) for name, label in given.items()],
-        }
-        predictions.append(prediction)
-    return {"id": record["id"], "data": data, "predictions": predictions}, len(given)
+    prediction = {
+        "model_version": next((each.agent for each in given.values()), ""),
+        "score": min((each.confidence for each in given.values()), default=0),
+        "result": [_as_result(record, name, label.name) for name, label in given.items()],
+    }
+    predictions = [prediction] if given else []
+    return {"id": record["id"], "data": record["data"], "predictions": predictions}
 
 
 def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict[str, Any]:
     """Return a label in the form of the answers to its question."""
-    name = next(name for name in ANNOTATIONS if name in record)
-    models = need(record, "predictions", list, [])
     # what people and models answered to the question for the task as a whole
     results = [
         result
-        for each in [*need(record, name, list), *models]
+        for each in [*annotations_of(record), *need(record, "predictions", list, [])]
         if isinstance(each, dict)
         for result in need(each, "result", list, [])
         if question in (None, asked := result.get("from_name"))
@@ -188,43 +181,31 @@ def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict
         raise DamagedExport("the task answers several questions", ASK_QUESTION)
     key = next(iter(results[0]["value"]))
     answers = [result["value"][key] for result in results]
-    if key != TAXONOMY:
-        value = _in_words_of(answers, label)
-    elif isinstance(label, list):
-        # a taxonomy has a list of paths
-        value = [path.split("/") for path in label]
-    else:
-        same = next((answer for answer in answers if answer_of({key: answer}) == label), None)
-        value = same or [path.split("/") for path in str(label).split(SEVERAL)]
-    return {
-        **{name: need(results[0], name, str) for name in ("from_name", "to_name", "type")},
-        "value": {key: value},
-    }
+    value = _as_answer(answers, label, lambda answer: answer_of({key: answer}, wants_text=True))
+    if key == TAXONOMY:
+        # a list of paths
+        value = [path.split("/") if isinstance(path, str) else path for path in value]
+    form = {name: need(results[0], name, str) for name in ("from_name", "to_name", "type")}
+    return {**form, "value": {key: value}}
 
 
-def _in_words_of(answers: list[Any], label: Any) -> Any:
-    """Return the label as annotators wrote it, or like the first answer: numbers as text, several
-    labels as a list.
+def _as_answer(answers: list[Any], label: Any, label_of: Callable[[Any], Any]) -> Any:
+    """Return the answer with this label, or the label in the form of the first answer: numbers as
+    text, several labels as a list.
     """
-    # a set of options
     if isinstance(label, list):
         parts = [part for each in answers for part in (each if isinstance(each, list) else [each])]
         word_of = {text_of(part): part for part in parts if not isinstance(part, list | dict)}
         return [word_of.get(option, option) for option in label]
-    for answer in answers:
-        is_list = isinstance(answer, list)
-        text = SEVERAL.join(sorted(map(text_of, answer))) if is_list else text_of(answer)
-        if text == text_of(label):
-            return answer
+    same = (answer for answer in answers if text_of(label_of(answer)) == text_of(label))
     like = answers[0] if answers else label
-    if isinstance(like, list):
-        return text_of(label).split(SEVERAL)
-    return text_of(label) if isinstance(like, str) else label
+    as_list = text_of(label).split(SEVERAL) if isinstance(like, list) else None
+    return next(same, as_list or (text_of(label) if isinstance(like, str) else label))
 
 
-ASK_QUESTION = use(question=Placeholder("NAME"), text="for the one that the labels are for")
-Suggest = Callable[[Any, Labels, str | None], tuple[dict[str, Any], int]]
-TOOLS: dict[str, Suggest] = {
-    "label-studio": _predict_for_label_studio,
-    "argilla": _suggest_to_argilla,
+# how a record gets suggestions, and its fields with the data and the id of the task
+Suggest = Callable[[dict[str, Any], Labels], dict[str, Any]]
+TOOLS: dict[str, tuple[Suggest, tuple[str, str]]] = {
+    "label-studio": (_predict_for_label_studio, ("data", "id")),
+    "argilla": (_suggest_to_argilla, ("fields", "id")),
 }

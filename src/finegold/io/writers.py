@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind != "arrow"} | {".xlsx": "xlsx"}
 PACKED = {f"{suffix}.gz": kind for suffix, kind in WRITABLE.items() if kind in TEXT}
 ROWS_PER_PIECE = 2**18
-
 # what a spreadsheet takes for a formula, and what it takes for a number instead
 FORMULA = r"^[=+\-@\t\r\n]"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# limits of Excel, which keeps 15 digits of a number
+MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS, LARGE = 2**20, 2**14, 32_767, 10**15
 
 
 def escape_formulas(path: Path) -> None:
     """Put an apostrophe before each cell of a CSV file that a spreadsheet would run.
 
     The studio does so with its downloads, which are other people's texts and open with a click.
-    Files that commands and functions write hold what the user gave.
     """
     cells = pl.read_csv(path, has_header=False, infer_schema=False)
     text = pl.all()
@@ -51,9 +51,7 @@ def escape_formulas(path: Path) -> None:
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """Return the format of an output path and whether it is gzipped. Raise an InputError for other
-    suffixes.
-    """
+    """Return the format of an output path and whether it is gzipped, or raise an InputError."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -62,10 +60,6 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     if not suffixes or suffixes[-1] not in WRITABLE:
         known = ", ".join([*WRITABLE, *PACKED])
         raise InputError(f"{path} has no extension that Finegold writes; use one of {known}")
-    shown = os.fsencode(path).decode(errors="backslashreplace")
-    # Polars opens the file itself
-    if shown != os.fspath(path):
-        raise InputError(f"{shown} is not valid UTF-8; choose another name")
     return WRITABLE[suffixes[-1]], False
 
 
@@ -97,14 +91,12 @@ def write_labels(
 
     Args:
         result (Result): The labels.
-        path (str or Path): The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension
-            says; "-" is CSV on standard output.
+        path (str or Path): The file to write, as in `write_frame`.
         probabilities: Add a column per class with its probability.
         scores: Add the expected score and its interval, for ordered classes.
 
     Raises:
-        InputError or OutputError: If the format is not known, or if the file cannot be written. An
-            existing file is left as it was.
+        InputError or OutputError: As in `write_frame`.
     """
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path)
@@ -162,24 +154,13 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
 
 
-# limits of Excel
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767
-# Excel keeps 15 digits of a number, so longer integers are written as texts
-LARGE = 10**15
-PLAIN_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
-PLAIN_NUMBERS: Any = {selectors.numeric(): "General"}
-# a fixed date, so that the same table gives the same bytes
-CREATED = datetime.datetime(2000, 1, 1)
-
-
 def _workbook(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
     """Return a workbook with one sheet. It is made in memory, so that a full disk is met once."""
     try:
         from xlsxwriter import Workbook
     except ImportError:
-        raise OutputError(
-            "an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv"
-        ) from None
+        needed = "an Excel file needs XlsxWriter: pip install 'finegold[excel]'"
+        raise OutputError(f"{needed}; or write a .csv") from None
     if table.height >= MOST_ROWS or table.width > MOST_COLUMNS:
         most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
         problem = f"{path} would have more than the {most} that a sheet can hold"
@@ -187,18 +168,21 @@ def _workbook(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
     if len({name.lower() for name in table.columns}) < table.width:
         problem = "two columns differ in capitals only, which Excel does not tell apart"
         raise OutputError(f"{path} cannot be written: {problem}; write a .csv")
-    cells = []
-    for column in table:
-        is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
-        if column.dtype.is_integer():
-            is_plain = not (column.cast(pl.Float64).abs() >= LARGE).any()
-        text = column if is_plain else column.cast(pl.String).str.slice(0, MOST_CHARACTERS)
-        cells.append(text)
+
+    def cells(column: pl.Series) -> pl.Series:
+        is_large = column.dtype.is_integer() and (column.cast(pl.Float64).abs() >= LARGE).any()
+        if (column.dtype.is_numeric() or column.dtype == pl.Boolean) and not is_large:
+            return column
+        return column.cast(pl.String).str.slice(0, MOST_CHARACTERS)
+
     buffer = io.BytesIO()
-    with Workbook(buffer, {"in_memory": True, **PLAIN_TEXTS}) as book:
-        book.set_properties({"created": CREATED})
-        frame = pl.DataFrame(cells)
-        frame.write_excel(book, freeze_panes=(1, 0), autofit=True, column_formats=PLAIN_NUMBERS)
+    plain = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
+    formats: Any = {selectors.numeric(): "General"}
+    with Workbook(buffer, {"in_memory": True, **plain}) as book:
+        # a fixed date, so that the same table gives the same bytes
+        book.set_properties({"created": datetime.datetime(2000, 1, 1)})
+        frame = pl.DataFrame(map(cells, table))
+        frame.write_excel(book, freeze_panes=(1, 0), autofit=True, column_formats=formats)
     return buffer.getvalue()
 
 
@@ -208,17 +192,14 @@ def _workbook(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
 def check_training(path: str | os.PathLike[str], purpose: str, validation: float) -> None:
     """Refuse an unknown purpose, a file that is not Parquet, and a share that is not one."""
     if not 0 <= validation < 1:
-        raise InputError(
-            f"the share of tasks to validate on must be at least 0 and below 1, not {validation}"
-        )
+        share = "the share of tasks to validate on must be at least 0 and below 1"
+        raise InputError(f"{share}, not {validation}")
     if purpose not in PURPOSES:
-        raise InputError(
-            f'"{purpose}" is not a purpose of an export; use one of {", ".join(PURPOSES)}'
-        )
+        known = ", ".join(PURPOSES)
+        raise InputError(f'"{purpose}" is not a purpose of an export; use one of {known}')
     if Path(path).suffix.lower() != ".parquet":
-        raise InputError(
-            f"{path} is not a Parquet file; labels for training are written as .parquet"
-        )
+        remedy = "labels for training are written as .parquet"
+        raise InputError(f"{path} is not a Parquet file; {remedy}")
 
 
 def write_training(
@@ -271,21 +252,17 @@ def write_votes(
         <BLANKLINE>
     """
     each = {"": votes} if isinstance(votes, Annotations) else votes
-
-    def pieces() -> Iterator[pl.DataFrame]:
-        for question, answers in each.items():
-            for piece in [_wide(answers, gold)] if wide else _long(answers, gold):
-                yield (
-                    piece.select(pl.lit(question).alias("question"), pl.all())
-                    if len(each) > 1
-                    else piece
-                )
-
-    tables: Iterable[pl.DataFrame] = pieces()
+    if len(each) == 1:
+        [only] = each.values()
+        write_pieces([_wide(only, gold)] if wide else _long(only, gold), path)
+        return
     # as text: labels may be numbers for one question and words for another
-    if len(each) > 1:
-        tables = [pl.concat([piece.cast(pl.String) for piece in tables], how="diagonal")]
-    write_pieces(tables, path)
+    tables = [
+        piece.select(pl.lit(question).alias("question"), pl.all().cast(pl.String))
+        for question, answers in each.items()
+        for piece in ([_wide(answers, gold)] if wide else _long(answers, gold))
+    ]
+    write_pieces([pl.concat(tables, how="diagonal")], path)
 
 
 def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
@@ -299,10 +276,8 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
             "annotator": votes.annotator_names.take(annotator[rows]).values,
             "label": votes.class_names.take(label[rows]).values,
         }
-        return pl.DataFrame(
-            columns
-            | ({"gold": votes.class_names.take(votes.gold[task[rows]]).values} if gold else {})
-        )
+        truths = {"gold": votes.class_names.take(votes.gold[task[rows]]).values} if gold else {}
+        return pl.DataFrame(columns | truths)
 
     task, annotator, label = votes.votes()
     for first in range(0, votes.n_votes, ROWS_PER_PIECE):
@@ -310,22 +285,17 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
     if len(votes.unlabelled):
         like = table(slice(0))
         tasks = votes.unlabelled.take(np.arange(len(votes.unlabelled), dtype=np.int32)).values
-        yield like.clear(len(tasks)).with_columns(
-            tasks.cast(like.schema["task"], strict=False).alias("task")
-        )
+        names = tasks.cast(like.schema["task"], strict=False).alias("task")
+        yield like.clear(len(tasks)).with_columns(names)
 
 
 def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
     """Return a wide table, which holds one vote per task and annotator."""
     names = [str(name) for name in to_list(votes.annotator_names)]
     if clashes := sorted({"question", "task", "gold"} & set(names)):
-        raise InputError(
-            f'an annotator is called "{clashes[0]}", as a column of the wide table is; write a'
-            " long one"
-        )
-    long = pl.concat(list(_long(votes)), how="vertical").with_columns(
-        pl.col("annotator").cast(pl.String)
-    )
+        problem = f'an annotator is called "{clashes[0]}", as a column of the wide table is'
+        raise InputError(f"{problem}; write a long one")
+    long = pl.concat(_long(votes)).with_columns(pl.col("annotator").cast(pl.String))
     if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
         remedy = use(repeated="majority", text='(or "first" or "last") when the votes are read')
         problem = "an annotator voted on a task more than once, and a wide table holds one vote"

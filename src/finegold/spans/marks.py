@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -18,18 +18,19 @@ SCHEMA = {
     "end": pl.Int64,
     "label": pl.String,
 }
+# start, end and label
+Span = tuple[int, int, str]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One annotator's reading of one document: the spans, each with start, end and label."""
+class Reading(NamedTuple):
+    """One annotator's reading of one document."""
 
     document: str
     annotator: str
-    spans: list[tuple[int, int, str]]
+    spans: Iterable[Span]
     text: str | None = None
     # what the tool needs to take spans back, by its own names
-    form: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,15 @@ class Marks:
     """The spans that annotators marked.
 
     Attributes:
-        spans: A frame with the columns document, annotator, start, end (exclusive, in characters) and label.
-        readings: A frame with the columns document and annotator: who read what, also where nothing was marked.
+        spans: A frame with the columns document, annotator, start, end (exclusive, in characters)
+            and label.
+        readings: A frame with the columns document and annotator: who read what, also where nothing
+            was marked.
         texts: The documents' texts, where the file has them.
         source: The file, for messages.
         left_out: What was not read, and how often.
-        forms: What the tool needs to take spans of a document back, such as the names of a question in Label Studio.
+        forms: What the tool needs to take spans of a document back, such as the names of a question
+            in Label Studio.
     """
 
     spans: pl.DataFrame
@@ -64,32 +68,25 @@ class Marks:
 
 def collect(readings: Iterable[Reading], source: str, left_out: Counter[str]) -> Marks:
     """Make `Marks` of readings. A span that somebody marked twice counts once."""
-    spans: dict[str, list[object]] = {name: [] for name in SCHEMA}
+    rows: list[tuple[str, str, int, int, str]] = []
     read: dict[tuple[str, str], None] = {}
     texts: dict[str, str] = {}
     forms: dict[str, dict[str, Any]] = {}
-    for reading in readings:
-        read[reading.document, reading.annotator] = None
-        forms.setdefault(reading.document, {}).update(reading.form)
-        if reading.text is not None:
-            known = texts.setdefault(reading.document, reading.text)
-            if known != reading.text:
-                raise InputError(
-                    f"{source}: document {reading.document} has two texts, so that places in one are not those"
-                    " in the other; give the documents ids, or read the files apart"
-                )
-        for start, end, label in reading.spans:
-            if not 0 <= start < end:
-                left_out["spans without characters"] += 1
-                continue
-            row = (reading.document, reading.annotator, start, end, label)
-            for name, value in zip(SCHEMA, row, strict=True):
-                spans[name].append(value)
+    for document, annotator, spans, text, form in readings:
+        read[document, annotator] = None
+        forms.setdefault(document, {}).update(form or {})
+        if text is not None and texts.setdefault(document, text) != text:
+            raise InputError(
+                f"{source}: document {document} has two texts, so that places in one are not those"
+                " in the other; give the documents ids, or read the files apart"
+            )
+        rows += [(document, annotator, *span) for span in spans]
     if not read:
         raise InputError(f"{source} holds no marked texts")
-    found = pl.DataFrame(spans, schema=SCHEMA).unique(maintain_order=True)
-    if repeated := len(spans["start"]) - found.height:
-        left_out["spans that somebody marked twice"] += repeated
-    documents, annotators = zip(*read, strict=True)
-    pairs = pl.DataFrame({"document": documents, "annotator": annotators})
-    return Marks(found, pairs, texts, source, dict(left_out), forms)
+    every = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    sound = every.filter((pl.col("start") >= 0) & (pl.col("start") < pl.col("end")))
+    found = sound.unique(maintain_order=True)
+    left_out["spans without characters"] += every.height - sound.height
+    left_out["spans that somebody marked twice"] += sound.height - found.height
+    pairs = pl.DataFrame(list(read), schema=["document", "annotator"], orient="row")
+    return Marks(found, pairs, texts, source, dict(+left_out), forms)

@@ -9,34 +9,31 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from finegold.errors import InputError, Remedy
+from finegold.io.exports.argilla import responses_of
 from finegold.io.exports.base import DamagedExport, json_records, with_numbers
-from finegold.spans.marks import Marks, Reading, collect
+from finegold.io.exports.label_studio import ANNOTATIONS, annotations_of, person
+from finegold.spans.marks import Marks, Reading, Span, collect
 
-FORMS = (
+KINDS = (
     "it may be an export of Label Studio, doccano, Prodigy, Argilla, INCEpTION (WebAnno TSV 3 or UIMA"
     " CAS JSON) or brat, columns of CoNLL, or a table with the columns document, annotator, start,"
     " end and label"
 )
-# of what a zip unpacks to
-MAX_BYTES = 2**30
-# what a result of Label Studio says about its question
-IN_STUDIO = ("from_name", "to_name", "type")
+# what a result of Label Studio says about its question, and its fields of classes
+QUESTION = ("from_name", "to_name", "type")
+CLASSES = ("labels", "hypertextlabels", "paragraphlabels")
 # the file of doccano with the marks of all members
 EVERYBODY = "all"
-LABEL_STUDIO = ("labels", "hypertextlabels", "paragraphlabels")
 ENTITY = re.compile(r"(?:NamedEntity|Span|Entity)$")
 # brat: T1<tab>PER 0 5;8 10<tab>text
 BRAT = re.compile(r"^T\S*\t(\S+) ([\d; ]+)(?:\t|$)")
-
-
 # What lies beside marks: the documents of INCEpTION before anybody marked them and its project, the
 # settings of brat, and other kinds of files.
 OTHERS = re.compile(
@@ -46,29 +43,29 @@ OTHERS = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class File:
-    """One file: its name, its text, and the name of the folder in which it lies."""
-
-    name: str
+class File(NamedTuple):
+    path: PurePath
     text: str
-    folder: str = ""
 
     @property
     def stem(self) -> str:
-        return self.name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        return self.path.stem
+
+    @property
+    def folder(self) -> str:
+        return self.path.parent.name
 
 
 def read(source: str | Path | Iterable[str | Path]) -> Marks:
     """Read marked texts.
 
-    Where a file does not say who marked it, the annotator is the name of the file. brat has a folder for each annotator,
-    INCEpTION a folder for each document with a file for each annotator.
+    Where a file does not say who marked it, the annotator is the name of the file. brat has a
+    folder for each annotator, INCEpTION a folder for each document with a file for each annotator.
 
     Args:
-        source: A file, several files, a folder or a zip. JSON and JSON Lines of Label Studio, doccano, Prodigy and Argilla,
-            UIMA JSON and WebAnno TSV of INCEpTION, `.ann` of brat, columns of CoNLL, or a table with the columns document,
-            annotator, start, end and label.
+        source: A file, several files, a folder or a zip. JSON and JSON Lines of Label Studio,
+            doccano, Prodigy and Argilla, UIMA JSON and WebAnno TSV of INCEpTION, `.ann` of brat,
+            columns of CoNLL, or a table with the columns document, annotator, start, end and label.
 
     Returns:
         The marks; `left_out` says what was not read.
@@ -78,42 +75,38 @@ def read(source: str | Path | Iterable[str | Path]) -> Marks:
     """
     paths = [Path(source)] if isinstance(source, str | Path) else [Path(each) for each in source]
     name = ", ".join(str(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else "")
-    left_out: Counter[str] = Counter()
+    left_out = Counter[str]()
     files = [file for path in paths for file in _files(path, left_out)]
-    readings = [reading for file in files for reading in _read(file, files, left_out)]
+    texts = {file.path: file.text for file in files if file.path.suffix == ".txt"}
+    # the text of a document may lie beside the marks
+    marked = [file for file in files if file.path not in texts] or files
+    readings = [reading for file in marked for reading in _read(file, texts, left_out)]
     return collect(readings, name, left_out)
 
 
 def _files(path: Path, left_out: Counter[str]) -> Iterator[File]:
     """Yield a file, or those of a folder or a zip, but for settings and the like beside them."""
-    if path.is_dir():
-        for each in sorted(path.rglob("*")):
-            if each.is_file() and each.name[0] != "." and not _is_other(each.name, left_out):
-                yield File(str(each), _decode(each.read_bytes(), each), each.parent.name)
-    elif not path.exists():
-        raise InputError(f"there is no file {path}")
-    elif zipfile.is_zipfile(path):
+    contents: dict[PurePath, bytes] = {}
+    if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            members = [each for each in archive.infolist() if not each.is_dir()]
-            if sum(member.file_size for member in members) > MAX_BYTES:
-                problem = f"{path} unpacks to more than {MAX_BYTES:,} bytes"
-                raise InputError(f"{problem}; unpack it and give the folder")
-            for member in members:
-                inside = PurePosixPath(member.filename)
-                if not _is_other(inside.name, left_out):
-                    text = _decode(archive.read(member), inside)
-                    yield File(str(inside), text, inside.parent.name)
+            for member in archive.infolist():
+                if not member.is_dir():
+                    contents[PurePath(member.filename)] = archive.read(member)
+    elif path.is_dir():
+        inside = [each for each in sorted(path.rglob("*")) if each.is_file()]
+        contents = {each: each.read_bytes() for each in inside if each.name[0] != "."}
+    elif path.exists():
+        yield File(path, _decode(path.read_bytes(), path))
     else:
-        yield File(str(path), _decode(path.read_bytes(), path), path.parent.name)
+        raise InputError(f"there is no file {path}")
+    for file, content in contents.items():
+        if OTHERS.search(file.name):
+            left_out["files of another form"] += 1
+        else:
+            yield File(file, _decode(content, file))
 
 
-def _is_other(name: str, left_out: Counter[str]) -> bool:
-    is_other = OTHERS.search(name) is not None
-    left_out.update({"files of another form": 1} if is_other else {})
-    return is_other
-
-
-def _decode(content: bytes, name: object) -> str:
+def _decode(content: bytes, name: PurePath) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -121,17 +114,16 @@ def _decode(content: bytes, name: object) -> str:
         raise InputError(f"{problem}; save it as UTF-8") from None
 
 
-def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Reading]:
-    if file.name.endswith(".ann"):
-        yield from _brat(file, files)
+def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Iterator[Reading]:
+    if file.path.suffix == ".ann":
+        yield _brat(file, texts)
     elif file.text.startswith("#FORMAT=WebAnno TSV"):
-        yield from _webanno(file, left_out)
+        yield _webanno(file, left_out)
     elif file.text.lstrip()[:1] in ("{", "["):
         yield from _json(file, left_out)
-    elif file.name.endswith(".txt") and any(not each.name.endswith(".txt") for each in files):
-        # the text of a document, whose marks lie in another file
-        return
-    elif _is_table(file.text):
+    elif {"start", "end", "label"} <= {
+        name.strip(' "\r') for name in re.split(r"[,;\t]", file.text.partition("\n")[0].lower())
+    }:
         yield from _table(file)
     else:
         yield from _conll(file, left_out)
@@ -141,19 +133,18 @@ def _read(file: File, files: list[File], left_out: Counter[str]) -> Iterator[Rea
 
 
 def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    seen = Counter[str]()
+    n_known = 0
 
     def readings_of(record: Any) -> Iterator[Reading]:
-        if not isinstance(record, dict):
-            raise DamagedExport("expected a record")
+        nonlocal n_known
         reader = next((read for fits, read in RECORDS if fits(record)), None)
-        if reader is None and not seen["known"]:
+        if reader is None and not n_known:
             fields = ", ".join(list(record)[:8])
-            raise DamagedExport(f"no marks are known in records with the fields {fields}", FORMS)
+            raise DamagedExport(f"no marks are known in records with the fields {fields}", KINDS)
         if reader is None:
             left_out["records of another form"] += 1
             return
-        seen["known"] += 1
+        n_known += 1
         yield from reader(record, file, left_out)
 
     try:
@@ -161,13 +152,16 @@ def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
         yield from with_numbers(records, readings_of)
     except DamagedExport as error:
         remedies = error.remedies or [Remedy(text="export it again")]
-        raise InputError(error.problem, f"{file.name}, record {error.record}", remedies) from None
+        raise InputError(error.problem, f"{file.path}, record {error.record}", remedies) from None
+
+
+def _spans(marks: Iterable[Any], start: str = "start", end: str = "end") -> list[Span]:
+    return [(int(each[start]), int(each[end]), str(each["label"])) for each in marks]
 
 
 def _label_studio(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    document, data = str(record["id"]), record["data"]
-    texts = [value for value in data.values() if isinstance(value, str)]
-    annotations = record.get("annotations") or record.get("completions") or ()
+    data = record["data"]
+    annotations = annotations_of(record)
     for position, annotation in enumerate(annotations, 1):
         if annotation.get("was_cancelled"):
             left_out["skipped annotations"] += 1
@@ -175,72 +169,51 @@ def _label_studio(record: dict[str, Any], file: File, left_out: Counter[str]) ->
         spans, form = [], {"data": data}
         for result in annotation.get("result") or ():
             found = _marks_of(result.get("value") or {})
-            left_out.update({"answers that are not marked texts": 1} if not found else {})
+            left_out["answers that are not marked texts"] += not found
             if found:
                 spans += found
-                form |= {name: result[name] for name in IN_STUDIO if name in result}
-        who = annotation.get("completed_by")
-        who = who.get("email") or who.get("id") if isinstance(who, dict) else who
+                form |= {name: result[name] for name in QUESTION if name in result}
         # of a file of one annotator, who need not be named in it
         nobody = file.stem if len(annotations) == 1 else f"{file.stem} {position}"
-        text = _text_of(data, form, texts)
-        yield Reading(document, nobody if who is None else str(who), spans, text, form)
-
-
-def _text_of(data: dict[str, Any], form: dict[str, Any], texts: list[str]) -> str | None:
-    """Return the text that was marked: the only one, or the one that the marks were made in."""
-    named = data.get(str(form.get("to_name")))
-    return texts[0] if len(texts) == 1 else named if isinstance(named, str) else data.get("text")
+        who = person(annotation)
+        # the only text, or the one that the marks were made in
+        texts = [value for value in data.values() if isinstance(value, str)]
+        named = data.get(form.get("to_name"), data.get("text"))
+        text = texts[0] if len(texts) == 1 else named
+        yield Reading(str(record["id"]), nobody if who is None else str(who), spans, text, form)
 
 
 def _label_studio_min(
     record: dict[str, Any], file: File, left_out: Counter[str]
 ) -> Iterator[Reading]:
     """JSON-MIN: an annotation for each record, with its marks in the field of their question."""
-    fields = [name for name in record if _are_marks(record[name])]
-    spans = [span for name in fields for value in record[name] for span in _marks_of(value)]
-    text = record.get("text")
-    yield Reading(str(record["id"]), str(record["annotator"]), spans, text)
+    values = [value for field in record.values() if isinstance(field, list) for value in field]
+    spans = [span for value in values if isinstance(value, dict) for span in _marks_of(value)]
+    yield Reading(str(record["id"]), str(record["annotator"]), spans, record.get("text"))
 
 
-def _are_marks(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(v, dict) and _marks_of(v) for v in value)
-
-
-def _marks_of(value: dict[str, Any]) -> list[tuple[int, int, str]]:
+def _marks_of(value: dict[str, Any]) -> list[Span]:
     """Return the marks in a value of Label Studio, whose places in a text of HTML are counted over
     the whole text as well.
     """
-    classes = [name for kind in LABEL_STUDIO for name in value.get(kind) or ()]
-    if not classes:
-        return []
     offsets = value.get("globalOffsets") or value
-    return [(int(offsets["start"]), int(offsets["end"]), str(name)) for name in classes]
+    classes = [str(name) for kind in CLASSES for name in value.get(kind) or ()]
+    return [(int(offsets["start"]), int(offsets["end"]), name) for name in classes]
 
 
 def _doccano(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
     marked = record.get("label", record.get("labels"))
     if marked is None:
-        marked = [
-            (each["start_offset"], each["end_offset"], each["label"]) for each in record["entities"]
-        ]
+        spans = _spans(record["entities"], "start_offset", "end_offset")
+    else:
+        spans = [(int(start), int(end), str(label)) for start, end, label in marked]
     who = record.get("annotator", record.get("username", file.stem))
     if who == EVERYBODY:
         raise DamagedExport(
             "the file holds the marks of all members together, so that nobody can tell who marked what",
             'export a project without "Share annotations across all users"',
         )
-    spans = [(int(start), int(end), str(label)) for start, end, label in marked]
     yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
-
-
-def _doccano_users(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    by_user: dict[str, list[tuple[int, int, str]]] = {}
-    for each in record["annotations"]:
-        span = (int(each["start_offset"]), int(each["end_offset"]), str(each["label"]))
-        by_user.setdefault(str(each.get("user", file.stem)), []).append(span)
-    for who, spans in by_user.items():
-        yield Reading(str(record.get("id", record["text"])), who, spans, record["text"])
 
 
 def _prodigy(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
@@ -248,56 +221,25 @@ def _prodigy(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iter
         left_out["rejected and ignored examples"] += 1
         return
     who = record.get("_annotator_id") or record.get("_session_id") or file.stem
-    spans = [
-        (int(each["start"]), int(each["end"]), str(each["label"]))
-        for each in record.get("spans") or ()
-    ]
     document = str(record.get("_input_hash", record["text"]))
-    yield Reading(document, str(who), spans, record["text"])
-
-
-def _argilla_old(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    if record.get("status") == "Discarded" or record["annotation"] is None:
-        left_out["records without annotations"] += 1
-        return
-    spans = [(int(start), int(end), str(label)) for label, start, end, *_ in record["annotation"]]
-    who = record.get("annotation_agent") or file.stem
-    yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
+    yield Reading(document, str(who), _spans(record.get("spans") or ()), record["text"])
 
 
 def _argilla(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    """Records as they are, as the server writes them (a response for each user), and flattened."""
+    """Records as they are, and flattened."""
     fields = record.get("fields", record)
     texts = [value for value in fields.values() if isinstance(value, str)]
     text = fields.get("text", texts[0] if "fields" in record and len(texts) == 1 else None)
-    by_user: dict[str, list[tuple[int, int, str]]] = {}
-    for user, status, value in _answers(record):
-        if status not in (None, "submitted"):
+    by_user: dict[str, list[Span]] = {}
+    for status, user, value, _ in responses_of(record):
+        if status not in (None, "", "submitted"):
             left_out["drafts and discarded responses"] += 1
             continue
-        spans = by_user.setdefault(str(user), [])
-        for each in value if isinstance(value, list) else ():
-            if isinstance(each, dict) and "start" in each:
-                spans.append((int(each["start"]), int(each["end"]), str(each["label"])))
+        marks = value if isinstance(value, list) else ()
+        found = _spans(each for each in marks if isinstance(each, dict) and "start" in each)
+        by_user.setdefault(str(user), []).extend(found)
     for who, spans in by_user.items():
         yield Reading(str(record.get("id") or text), who, spans, text)
-
-
-def _answers(record: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the user, the status and the value of each answer of a record of Argilla."""
-    responses = record.get("responses") or {}
-    if isinstance(responses, list):
-        for response in responses:
-            for answer in (response.get("values") or {}).values():
-                yield response["user_id"], response.get("status"), answer["value"]
-        return
-    for answers in responses.values():
-        for answer in answers:
-            yield answer["user_id"], answer.get("status"), answer["value"]
-    for name in (name for name in record if name.endswith(".responses") and record[name]):
-        users, values = record[f"{name}.users"], record[name]
-        states = record.get(f"{name}.status") or [None] * len(users)
-        yield from zip(users, states, values, strict=True)
 
 
 def _uima(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
@@ -312,101 +254,79 @@ def _uima(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterato
     yield Reading(file.folder or file.stem, file.stem, spans, text)
 
 
-def _has_places(value: Any) -> bool:
-    """Whether these are doccano's [start, end, label]."""
-    return isinstance(value, list) and all(
-        isinstance(each, list) and len(each) == 3 and isinstance(each[0], int) for each in value
+def _is_doccano(record: dict[str, Any]) -> bool:
+    """Return whether the text has [start, end, label], or entities where relations are marked."""
+    marks = record.get("label", record.get("labels"))
+    are_places = isinstance(marks, list) and all(
+        isinstance(mark, list) and len(mark) == 3 and isinstance(mark[0], int) for mark in marks
     )
+    return "text" in record and (are_places or isinstance(record.get("entities"), list))
 
 
-RECORDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., Iterator[Reading]]], ...] = (
+Reader = Callable[[dict[str, Any], File, Counter[str]], Iterator[Reading]]
+RECORDS: tuple[tuple[Callable[[dict[str, Any]], bool], Reader], ...] = (
     (lambda r: "%FEATURE_STRUCTURES" in r, _uima),
     (
-        lambda r: isinstance(r.get("data"), dict) and ("annotations" in r or "completions" in r),
+        lambda r: isinstance(r.get("data"), dict) and not r.keys().isdisjoint(ANNOTATIONS),
         _label_studio,
     ),
     (lambda r: {"id", "annotator", "lead_time"} <= r.keys(), _label_studio_min),
-    (
-        lambda r: (
-            ("fields" in r and "responses" in r) or any(n.endswith(".responses.users") for n in r)
-        ),
-        _argilla,
-    ),
-    (
-        lambda r: (
-            "text" in r and ("annotation_agent" in r or isinstance(r.get("annotation"), list))
-        ),
-        _argilla_old,
-    ),
-    (lambda r: "text" in r and isinstance(r.get("annotations"), list), _doccano_users),
-    (lambda r: "text" in r and isinstance(r.get("entities"), list), _doccano),
-    (lambda r: "text" in r and _has_places(r.get("label", r.get("labels"))), _doccano),
-    (lambda r: "text" in r and ("spans" in r or "_input_hash" in r), _prodigy),
+    (lambda r: {"fields", "responses"} <= r.keys(), _argilla),
+    (lambda r: any(name.endswith(".responses.users") for name in r), _argilla),
+    (_is_doccano, _doccano),
+    (lambda r: "text" in r and not r.keys().isdisjoint(("spans", "_input_hash")), _prodigy),
 )
 
 
 # Lines
 
 
-def _brat(file: File, files: list[File]) -> Iterator[Reading]:
+def _brat(file: File, texts: dict[PurePath, str]) -> Reading:
     """brat: DOCUMENT.ann beside DOCUMENT.txt, in a folder for each annotator."""
-    texts = {each.name: each.text for each in files if each.name.endswith(".txt")}
     spans = []
     for line in file.text.splitlines():
         if found := BRAT.match(line):
             places = [int(place) for place in re.split(r"[; ]", found[2].strip())]
             spans.append((min(places), max(places), found[1]))
-    yield Reading(file.stem, file.folder or "annotator", spans, texts.get(file.name[:-4] + ".txt"))
+    return Reading(file.stem, file.folder, spans, texts.get(file.path.with_suffix(".txt")))
 
 
-def _webanno(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+def _webanno(file: File, left_out: Counter[str]) -> Reading:
     """WebAnno TSV 3: a token on each line, and a column for each feature of a layer of spans.
 
     PER[1] on several lines is one span, and PER alone is one of one token.
     """
     text, sentence = "", ""
-    spans, numbered = [], dict[tuple[str, str], list[int]]()
-    layers = re.findall(r"^#T_SP=(.*)$", file.text, re.MULTILINE)
-    column, others = _column_of_entities([layer.strip().split("|") for layer in layers])
-    left_out.update(f"layer {layer}" for layer in others)
+    spans: dict[tuple[str, ...], Span] = {}
+    column = _column_of_entities(file.text, left_out)
     for line in file.text.splitlines():
-        if line.startswith("#Text="):
-            sentence = line.removeprefix("#Text=")
+        sentence = line.removeprefix("#Text=") if line.startswith("#Text=") else sentence
         fields = line.split("\t")
         if not re.fullmatch(r"\d+-\d+", fields[0]) or len(fields) <= column:
             continue
-        start, end = (int(place) for place in fields[1].split("-"))
+        start, end = map(int, fields[1].split("-"))
         # a sentence stands where its first token does
         text, sentence = (text.ljust(start) + sentence, "") if sentence else (text, "")
         for value in fields[column].split("|"):
             label, _, number = value.partition("[")
-            if label in ("", "_", "*"):
-                continue
-            if number:
-                numbered.setdefault((label, number), [start, end])[1] = end
-            else:
-                spans.append((start, end, label))
-    spans += [(start, end, label) for (label, _), (start, end) in numbered.items()]
-    yield Reading(file.folder or file.stem, file.stem, spans, text or None)
+            if label not in ("", "_", "*"):
+                key = (label, number) if number else (label, "", fields[0])
+                spans[key] = (spans.get(key, (start,))[0], end, label)
+    return Reading(file.folder or file.stem, file.stem, spans.values(), text or None)
 
 
-def _column_of_entities(layers: list[list[str]]) -> tuple[int, list[str]]:
-    """Return the column with the classes of spans, and the layers that are left aside: named
-    entities are asked first, then layers of one's own.
-    """
-    found, column = [], 3
-    for name, *features in layers:
-        rank = 0 if "NamedEntity" in name else 1 if name.startswith(("custom", "webanno")) else 2
-        feature = features.index("value") if "value" in features else 0
-        found.append((rank, column + feature, name.rpartition(".")[2]))
-        column += max(len(features), 1)
-    best = min(found, default=(0, column, ""))
-    return best[1], [each[2] for each in found if each != best]
-
-
-def _is_table(text: str) -> bool:
-    header = re.split(r"[,;\t]", text.partition("\n")[0].lower())
-    return {"start", "end", "label"} <= {name.strip(' "\r') for name in header}
+def _column_of_entities(text: str, left_out: Counter[str]) -> int:
+    """Return the column with the classes of spans: of named entities, else of the first layer."""
+    columns, width = {}, 3
+    for layer in re.findall(r"^#T_SP=(.*)$", text, re.MULTILINE):
+        name, *features = layer.strip().split("|")
+        columns[name] = width + (features.index("value") if "value" in features else 0)
+        width += max(len(features), 1)
+    # those of one's own before those of the program, such as parts of speech
+    kinds = ("NamedEntity", "custom.", "webanno.", "")
+    found = next((name for kind in kinds for name in columns if kind in name), "")
+    left_out.update(f"layer {name.rpartition('.')[2]}" for name in columns if name != found)
+    return columns.get(found, 3)
 
 
 def _table(file: File) -> Iterator[Reading]:
@@ -416,18 +336,14 @@ def _table(file: File) -> Iterator[Reading]:
     frame = pl.read_csv(io.StringIO(file.text), separator=separator, infer_schema=False)
     frame = frame.rename({name: name.strip().lower() for name in frame.columns})
     if "document" not in frame.columns:
-        raise InputError(f"{file.name} has no column document, which names the text of each span")
+        raise InputError(f"{file.path} has no column document, which names the text of each span")
     if "annotator" not in frame.columns:
         frame = frame.with_columns(pl.lit(file.stem).alias("annotator"))
     for (document, who), rows in frame.group_by(["document", "annotator"], maintain_order=True):
-        marked = rows.filter(pl.col("start").is_not_null())
         try:
-            spans = [
-                (int(start), int(end), label)
-                for start, end, label in marked.select("start", "end", "label").rows()
-            ]
+            spans = _spans(rows.filter(pl.col("start").is_not_null()).to_dicts())
         except ValueError as error:
-            raise InputError(f"{file.name}: a place is not a whole number ({error})") from None
+            raise InputError(f"{file.path}: a place is not a whole number ({error})") from None
         yield Reading(str(document), str(who), spans)
 
 
@@ -437,27 +353,23 @@ def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:
     last column alone counts where another one never has the tag O, as parts of speech do not.
     """
     if file.text.startswith("<?xml"):
-        raise InputError(f"{file.name} is XML; export it as WebAnno TSV 3 or as UIMA CAS JSON")
+        raise InputError(f"{file.path} is XML; export it as WebAnno TSV 3 or as UIMA CAS JSON")
     lines = [line.split() for line in file.text.splitlines() if not line.startswith("-DOCSTART-")]
     sentences = [list(rows) for is_full, rows in groupby(lines, bool) if is_full]
     width = len(sentences[0][0]) if sentences else 0
-    if not any(
-        tag[:2] in ("O", "B-", "I-") for rows in sentences for row in rows for tag in row[1:]
-    ):
-        raise InputError(f"{file.name} is in no form of marked texts that is known; {FORMS}")
     for number, rows in enumerate(sentences, 1):
         if any(len(row) != width for row in rows):
-            raise InputError(
-                f"{file.name}, sentence {number}: its lines are not a token and as many tags as in"
-                " the first sentence"
-            )
+            problem = f"{file.path}, sentence {number}: its lines are not a token and as many tags"
+            raise InputError(f"{problem} as in the first sentence; {KINDS}")
     columns = range(1, width)
     tags = {column: {row[column] for rows in sentences for row in rows} for column in columns}
-    if width > 3 and any(not {"O", "?"} & tags[column] for column in columns):
+    if not any(tag[:2] in ("O", "B-", "I-") for said in tags.values() for tag in said):
+        raise InputError(f"{file.path} is in no form of marked texts that is known; {KINDS}")
+    if width > 3 and any(not {"O", "?"} & said for said in tags.values()):
         columns = range(width - 1, width)
         left_out["columns before the last"] += width - 2
     for number, rows in enumerate(sentences, 1):
-        places, text = [], ""
+        text, places = "", []
         for token, *_ in rows:
             text += (" " if text else "") + token
             places.append((len(text) - len(token), len(text)))
@@ -465,20 +377,19 @@ def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:
             said = [row[column] for row in rows]
             if "?" not in said:
                 who = file.stem if len(columns) == 1 else f"{file.stem} {column}"
-                yield Reading(f"{number}", who, list(_runs(said, places)), text)
+                yield Reading(f"{number}", who, _runs(said, places), text)
 
 
-def _runs(tags: list[str], places: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Spans of tags: B- begins one, I- of the same class goes on with it."""
-    open_label, start, end = "", 0, 0
-    for tag, (first, last) in zip(tags, places, strict=True):
-        prefix, _, label = tag.rpartition("-") if tag[:2] in ("B-", "I-") else ("", "", tag)
+def _runs(tags: list[str], places: list[tuple[int, int]]) -> list[Span]:
+    """Return the spans of tags: B- begins one, I- of the same class goes on with it."""
+    spans: list[Span] = []
+    before = ""
+    for tag, (start, end) in zip(tags, places, strict=True):
+        label = tag[2:] if tag[:2] in ("B-", "I-") else tag
         label = "" if label in ("O", "_") else label
-        if open_label and (label != open_label or prefix == "B"):
-            yield start, end, open_label
-            open_label = ""
-        if label and not open_label:
-            open_label, start = label, first
-        end = last
-    if open_label:
-        yield start, end, open_label
+        if label and label == before and tag[:2] != "B-":
+            spans[-1] = (spans[-1][0], end, label)
+        elif label:
+            spans.append((start, end, label))
+        before = label
+    return spans
