@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import gzip
 import weakref
 from dataclasses import fields
 from pathlib import Path
@@ -148,27 +147,13 @@ def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
-def test_progress_tells_rows_rate_and_time_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_progress_tells_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finegold.io.tables.ROWS_PER_BATCH", 10)
     frame = pl.DataFrame({"task": range(100), "annotator": range(100), "label": [0] * 100})
-    path = tmp_path / f"v.{kind}"
-    if kind == "parquet":
-        frame.write_parquet(path)
-    else:
-        text = frame.write_csv().encode()
-        path.write_bytes(gzip.compress(text) if kind == "csv.gz" else text)
+    frame.write_csv(tmp_path / "v.csv")
     seen: list[Progress] = []
-    read(path, watch=seen.append)
+    read(tmp_path / "v.csv", watch=seen.append)
     assert [step.rows for step in seen] == list(range(10, 101, 10))
-    assert seen[0].rate > 0
-    if kind == "csv.gz":
-        assert seen[0].seconds_left is None
-    else:
-        assert seen[-1].expected == pytest.approx(100, abs=2)
-        assert seen[0].seconds_left > seen[-1].seconds_left >= 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])

@@ -40,6 +40,8 @@ else:
 
 # bytes that tell what kind of file it is
 START_BYTES = 2**14
+# bytes that show the first object of JSON
+RECORD_BYTES = 2**20
 # what some editors put in front
 BOM = b"\xef\xbb\xbf"
 # lines that show the separator
@@ -48,15 +50,12 @@ LINES_OF_SEPARATOR = 20
 ROWS_KEPT = 3
 # bytes of a field, or of a line with one record, which may hold an image
 MAX_FIELD_BYTES = 2**24
-# of the first object of JSON
-MAX_EVENTS = 20_000
-# of lists and objects inside each other there
-MAX_DEPTH = 100
 # bytes that are unpacked at a time
 CHUNK_BYTES = 2**20
 # a compressed file may unpack to so many bytes, or to so many times its size
 MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 2**26, 100
 QUOTED = re.compile('"[^"]*"')
+JSON_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
 # a separator that hardly ever occurs, so that a line is one field
 UNUSED = "\x1f"
 AGAIN = "fetch or write the file again"
@@ -105,6 +104,14 @@ MAGIC_FORMATS = {
     b"%PDF": "PDF",
     b"SQLite format 3": "SQLite",
 }
+DAMAGED = (OSError, EOFError, zlib.error, zstd.ZstdError)
+UNREADABLE = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    UnicodeError,
+    csv.Error,
+    *DAMAGED,
+)
 
 
 @dataclass(eq=False)
@@ -123,8 +130,6 @@ class Source:
     separator: str = ""
     # the line of a delimited text with the names of the columns; 0 if there is none
     header: int = 1
-    # whether separators stand at the end of some lines
-    is_loose: bool = False
     # why it is not a table
     problem: InputError | None = field(default=None, repr=False)
     # of JSON: list, lines or object
@@ -148,6 +153,11 @@ class Source:
         if self.compression:
             return cast(BinaryIO, (gzip if self.compression == "gzip" else zstd).open(data, "rb"))
         return data.open("rb") if isinstance(data, Path) else data
+
+    def all_bytes(self) -> bytes:
+        """Return the whole text, unpacked, behind its byte-order mark."""
+        with self.open_bytes() as file:
+            return file.read().removeprefix(BOM)
 
     @cached_property
     def start(self) -> bytes:
@@ -174,19 +184,19 @@ class Source:
 
     @cached_property
     def archive(self) -> list[zipfile.ZipInfo]:
-        """The files in a zip archive."""
+        """The files in a zip archive; none if it is damaged, or something else."""
         data = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
-        try:
-            with zipfile.ZipFile(data) as archive:
-                return archive.infolist()
-        except NotImplementedError as error:
-            # the version of the format, which damage changes
-            raise zipfile.BadZipFile(str(error)) from error
+        # the last: the version of the format, which damage changes
+        with suppress(zipfile.BadZipFile, OSError, NotImplementedError):
+            if self.start.startswith(ZIP):
+                with zipfile.ZipFile(data) as archive:
+                    return archive.infolist()
+        return []
 
     @property
     def members(self) -> tuple[str, ...]:
         """The names of the files in a zip archive; none if it is something else."""
-        return tuple(file.filename for file in self.archive) if self.format == "zip" else ()
+        return tuple(file.filename for file in self.archive)
 
     @cached_property
     def delimiter(self) -> str:
@@ -233,14 +243,9 @@ class Source:
 
 def lines_of(source: Source) -> pl.LazyFrame:
     """Return the lines of a text, one per row, blank ones as null."""
+    options: dict[str, Any] = {"quote_char": None, "truncate_ragged_lines": True, "glob": False}
     return pl.scan_csv(
-        source.data,
-        has_header=False,
-        separator=UNUSED,
-        quote_char=None,
-        infer_schema=False,
-        truncate_ragged_lines=True,
-        glob=False,
+        source.data, has_header=False, separator=UNUSED, infer_schema=False, **options
     )
 
 
@@ -255,16 +260,6 @@ def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], 
         for record in reader:
             yield line, record
             line = skipped + reader.line_num + 1
-
-
-DAMAGED = (OSError, EOFError, zlib.error, zstd.ZstdError)
-UNREADABLE = (
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    UnicodeError,
-    csv.Error,
-    *DAMAGED,
-)
 
 
 @contextmanager
@@ -318,11 +313,8 @@ def sources_of(votes: Any) -> list[Source]:
     items = votes if isinstance(votes, list | tuple) else [votes]
     if not items:
         raise InputError("the list of files is empty; name at least one file")
-    return [
-        sniff(source)
-        for item in items
-        for source in ([item] if isinstance(item, Source) else _expand(os.fspath(item)))
-    ]
+    found = [[item] if isinstance(item, Source) else _expand(os.fspath(item)) for item in items]
+    return [sniff(source) for sources in found for source in sources]
 
 
 def _expand(path: str) -> list[Source]:
@@ -350,24 +342,20 @@ def _expand(path: str) -> list[Source]:
                 return files
             raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
         if has_sheet and Path(book).expanduser().is_file():
-            workbook = _regular_file(Path(book).expanduser())
-            check_unpacked(workbook)
-            return [sheet_text(workbook, sheet)]
+            return [sheet_text(_regular_file(Path(book).expanduser()), sheet)]
+    except PermissionError:
+        raise InputError(f"{path} may not be read; check its permissions") from None
     except (OSError, ValueError) as error:
-        # a folder that may not be entered, a name that cannot be one
+        # a name that cannot be one
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{path} cannot be read: {error}; check the name and its permissions"
-        ) from None
+        raise InputError(f"{path} cannot be read: {error}; check the name") from None
     folder = target.parent
     if not folder.is_dir():
         raise InputError(f"there is no file {path}; nor is there a folder {folder}")
     names = [entry.name for entry in folder.iterdir()] if os.access(folder, os.R_OK) else []
-    near = " or ".join(
-        str(folder / name) for name in difflib.get_close_matches(target.name, names, n=3)
-    )
-    remedy = f"did you mean {near}?" if near else "check the name"
+    near = [str(folder / name) for name in difflib.get_close_matches(target.name, names, n=3)]
+    remedy = f"did you mean {' or '.join(near)}?" if near else "check the name"
     raise InputError(f"there is no file {path}; {remedy}")
 
 
@@ -378,31 +366,21 @@ def _regular_file(path: Path) -> Source:
     shown = str(path).encode(errors="backslashreplace").decode()
     if shown != str(path):
         raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
-    try:
-        return Source(shown, path if path.is_file() else path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    return Source(shown, path if path.is_file() else path.read_bytes())
 
 
 def _data_files(folder: Path, path: str) -> list[Source]:
     """Return the data files of a folder; if there are none, those of its subfolders, as some tools
     write them.
     """
-    try:
-        for inside in (folder.iterdir(), folder.rglob("*")):
-            files = [
-                _regular_file(file)
-                for file in sorted(inside)
-                if file.is_file() and not file.name.startswith(".")
-            ]
-            tables = [source for source in files if by_extension(source.data)[0]]
-            exports = [source for source in files if source.name.lower().endswith(EXPORTS)]
-            # scores of judges may be lines of text
-            scores = [source for source in files if source.name.lower().endswith(SCORES)]
-            if found := tables or exports or scores:
-                return found
-    except PermissionError:
-        raise InputError(f"the folder {path} may not be read; check its permissions") from None
+    for inside in (folder.iterdir(), folder.rglob("*")):
+        paths = [file for file in sorted(inside) if file.is_file() and file.name[0] != "."]
+        tables = [file for file in paths if by_extension(file)[0]]
+        exports = [file for file in paths if file.name.lower().endswith(EXPORTS)]
+        # scores of judges may be lines of text
+        scores = [file for file in paths if file.name.lower().endswith(SCORES)]
+        if found := tables or exports or scores:
+            return [_regular_file(file) for file in found]
     raise InputError(
         f"the folder {path} holds no data files; Finegold reads {READABLE_FILES}"
         f" ({', '.join(TABLES)})"
@@ -433,24 +411,23 @@ def sniff(source: Source) -> Source:
     source.compression = actual if actual in ("gzip", "zstd") else compression
     if actual in ("gzip", "zstd") or source.start.startswith(ZIP):
         check_unpacked(source)
-    # those who read it will say so
-    with suppress(OSError, UnicodeError):
-        if is_workbook(source):
-            return sheet_text(source)
-        if source.start.startswith(UTF_16):
-            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
-            return sniff(Source(source.name, data.decode("utf-16").encode()))
-        # old programs of the Mac end lines so
-        if b"\r" in source.start and b"\n" not in source.start and not actual:
-            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+    if is_workbook(source):
+        return sheet_text(source)
+    # old programs of the Mac end lines with \r
+    has_old_lines = b"\r" in source.start and b"\n" not in source.start and not actual
+    if source.start.startswith(UTF_16) or has_old_lines:
+        data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+        # those who read it will say what is wrong
+        with suppress(UnicodeError):
+            if not has_old_lines:
+                return sniff(Source(source.name, data.decode("utf-16").encode()))
             if b"\n" not in data:
                 return sniff(Source(source.name, data.replace(b"\r", b"\n")))
     source.problem = _problem(source, by_name, compression, actual)
     if actual in ("parquet", "arrow"):
         source.format = actual
     elif source.start.startswith(ZIP):
-        with suppress(zipfile.BadZipFile, OSError):
-            source.format = "zip" if source.archive else ""
+        source.format = "zip" if source.archive else ""
     else:
         source.format = _format_of_text(source, by_name)
     return source
@@ -483,7 +460,7 @@ def _problem(source: Source, by_name: str, compression: str, actual: str) -> Inp
 def _format_of_text(source: Source, by_name: str) -> str:
     text = source.text.removeprefix(BOM).lstrip()
     if text.startswith((b"{", b"[")):
-        source.layout, source.record = _look_at_json(source, text)
+        source.layout, source.record = _look_at_json(source, text.startswith(b"["))
     if source.problem:
         return ""
     # whatever its name says
@@ -493,32 +470,40 @@ def _format_of_text(source: Source, by_name: str) -> str:
     return by_name or ("tsv" if line.count(b"\t") > line.count(b",") else "csv")
 
 
-def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
-    """Return how JSON that begins with this text is laid out, and its first object, which may be
-    cut; {} if it is odd.
-    """
-    import ijson
-
-    is_list = text.startswith(b"[")
+def _look_at_json(source: Source, is_list: bool) -> tuple[str, dict[str, Any]]:
+    """Return how JSON is laid out, and its first object, which may be cut; {} if it is odd."""
     with suppress(ValueError, RecursionError, *DAMAGED), source.open_bytes() as file:
         # of JSON Lines, the first line holds a whole object
         while not is_list and (line := file.readline(MAX_FIELD_BYTES)):
             if line.removeprefix(BOM).strip():
                 return "lines", dict(json.loads(line))
-    builder, depth = ijson.ObjectBuilder(), 0
-    with suppress(ijson.JSONError, ValueError, *DAMAGED), source.open_bytes() as file:
-        skip_bom(file)
-        for event, value in islice(ijson.basic_parse(file, use_float=True), MAX_EVENTS):
-            builder.event(event, value)
-            depth += event.startswith("start") - event.startswith("end")
-            if depth > MAX_DEPTH:
-                return "list" if is_list else "object", {}
-            # the first item of a list is complete
-            if is_list and depth == 1 and event != "start_array":
-                break
-    found = getattr(builder, "value", None)
-    record = found[0] if is_list and isinstance(found, list) and found else found
+    record: Any = None
+    with suppress(ValueError, RecursionError, *DAMAGED), source.open_bytes() as file:
+        text = file.read(RECORD_BYTES).removeprefix(BOM).decode(errors="ignore").lstrip()
+        text = _first_record(text.removeprefix("[") if is_list else text)
+        try:
+            record = json.loads(text)
+        except json.JSONDecodeError as error:
+            record = json.loads(_first_record(text[: error.pos]))
     return "list" if is_list else "object", record if isinstance(record, dict) else {}
+
+
+def _first_record(text: str) -> str:
+    """Return the first object of a JSON text. If the text ends inside it, cut it behind its last
+    complete value, and close what is open.
+    """
+    closing_marks, cut = "", ""
+    for found in JSON_MARKS.finditer(text):
+        mark = found[0]
+        if mark in "[{":
+            closing_marks = {"[": "]", "{": "}"}[mark] + closing_marks
+        elif mark in "]}":
+            closing_marks = closing_marks[1:]
+        elif mark == ",":
+            cut = text[: found.start()] + closing_marks
+        if not closing_marks:
+            return text[: found.end()]
+    return cut
 
 
 def by_extension(data: Path | bytes) -> tuple[str, str]:
@@ -546,13 +531,13 @@ def is_workbook(source: Source) -> bool:
     """
     if not source.start.startswith(ZIP):
         return source.start.startswith(OLE)
-    with suppress(zipfile.BadZipFile, OSError):
-        return not PARTS_OF_WORKBOOK.isdisjoint(file.filename for file in source.archive)
-    return source.name.lower().endswith(workbooks.SUFFIXES)
+    is_named = source.name.lower().endswith(workbooks.SUFFIXES)
+    return not PARTS_OF_WORKBOOK.isdisjoint(source.members) or (is_named and not source.archive)
 
 
 def sheet_text(source: Source, sheet: str | None = None) -> Source:
     """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
+    check_unpacked(source)
     title, text = workbooks.read_sheet(source.name, source.data, sheet)
     return sniff(Source(f'{source.name}, sheet "{title}"', text))
 
@@ -561,11 +546,8 @@ def check_unpacked(source: Source) -> None:
     """Refuse a compressed file that unpacks to far too much, and a damaged one."""
     size = len(source.data) if isinstance(source.data, bytes) else source.data.stat().st_size
     most = max(int(limit("UNPACKED", MAX_UNPACKED_BYTES)), MAX_UNPACKED_RATIO * size)
-    unpacked = 0
-    if source.start.startswith(ZIP):
-        with suppress(zipfile.BadZipFile, OSError):
-            unpacked = sum(file.file_size for file in source.archive)
-    elif source.compression:
+    unpacked = sum(file.file_size for file in source.archive)
+    if source.compression:
         try:
             with source.open_bytes() as file:
                 while unpacked <= most and (chunk := file.read(CHUNK_BYTES)):
@@ -597,10 +579,6 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
         raise InputError(
             f"the separator {separator!r} is not one ASCII character, nor one of {known}"
         )
-    if header < 0:
-        raise InputError(
-            f"the header is on line {header}; expected a line from 1 on, or 0 for no header"
-        )
     if encoding is None and not mark and header == 1:
         return votes
     if not is_files(votes):
@@ -616,14 +594,13 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
 def _decoded(source: Source, encoding: str) -> Source:
     try:
         codecs.lookup(encoding)
+        with source.open_bytes() as file:
+            return sniff(Source(source.name, file.read().decode(encoding).encode()))
     except LookupError:
         raise InputError(
             f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16'
         ) from None
-    try:
-        with source.open_bytes() as file:
-            return sniff(Source(source.name, file.read().decode(encoding).encode()))
-    except (UnicodeError, LookupError) as error:
+    except UnicodeError as error:
         raise InputError(
             f"{source.name} is not written in {encoding} ({error}); try another encoding"
         ) from None

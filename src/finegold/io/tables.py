@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -53,38 +52,18 @@ SHORT = "__is_null__"
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 # up to the first line end outside quotation marks
 HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')
-NAN = b"NaN"
-TEXT_OR_NAN = re.compile(rb'"(?:[^"\\]|\\.)*"|NaN', re.DOTALL)
+# Libraries besides Polars in which a table can be made of values; for others, such as DuckDB, tables
+# are of Polars.
+MAKES_FRAMES = ("pandas", "modin", "cudf", "pyarrow")
 
 
 class Progress(NamedTuple):
     """The progress of a long read."""
 
     rows: int
-    # of all rows; None where there is no telling
-    expected: int | None
-    seconds: float
-
-    @property
-    def rate(self) -> float:
-        """Rows per second."""
-        return self.rows / max(self.seconds, 1e-9)
-
-    @property
-    def seconds_left(self) -> float | None:
-        return (
-            None
-            if self.expected is None
-            else max(self.expected - self.rows, 0) / max(self.rate, 1e-9)
-        )
 
 
 WatchReading = Callable[[Progress], None]
-
-
-# Libraries besides Polars in which a table can be made of values; for others, such as DuckDB, tables
-# are of Polars.
-MAKES_FRAMES = ("pandas", "modin", "cudf", "pyarrow")
 
 
 @dataclass(eq=False)
@@ -115,9 +94,8 @@ class Table:
     @property
     def backend(self) -> str | None:
         """The library of the data frame, for `Names`."""
-        if self.frame is None or str(self.frame.implementation.value) not in MAKES_FRAMES:
-            return None
-        return str(self.frame.implementation.value)
+        library = None if self.frame is None else str(self.frame.implementation.value)
+        return library if library in MAKES_FRAMES else None
 
     @property
     def findings(self) -> list[Finding]:
@@ -132,22 +110,21 @@ class Table:
         """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
         for source, length in zip(self.sources, self.lengths, strict=False):
             if row < length:
-                line = 0
+                place = f"{source.name}, row {row + 1:,}"
                 with suppress(*UNREADABLE):
                     lines = records(source, source.delimiter) if source.is_delimited else iter(())
-                    line = next(
-                        (line for line, _ in islice(lines, row + bool(source.header), None)), 0
-                    )
-                return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
+                    for line, _ in islice(lines, row + bool(source.header), None):
+                        return f"{place} (line {line:,})"
+                return place
             row -= length
         return f"{self.title}, row {row + 1:,}"
 
     def head(self, rows: int) -> pl.DataFrame:
         """Return the first rows."""
-        if self.frame is None:
-            with reading(self.sources[0]):
-                return self.scans[0].head(rows).collect()
-        return to_polars(self.frame.head(rows))
+        if self.frame is not None:
+            return to_polars(self.frame.head(rows))
+        with reading(self.sources[0]):
+            return self.scans[0].head(rows).collect()
 
     def read(self, columns: Sequence[Any]) -> pl.DataFrame:
         """Return all rows of these columns; those that files have in several types become text."""
@@ -176,11 +153,9 @@ class Table:
         in a tuple, are joined.
         """
         self.lengths, self.n_headers = [0] * max(len(self.sources), 1), 0
-        began = time.perf_counter()
-        expected = self._expected_rows() if watch is not None and self.sources else None
         wanted = list(dict.fromkeys(name for of in columns.values() for name in _several(of)))
-        ids = [each for to, of in columns.items() if to in IDS for each in _several(of)]
         is_text = self.is_text
+        ids = [name for to, of in columns.items() if to in IDS for name in _several(of)]
         for number, batch in self._rows(wanted, ids, lists):
             if is_text:
                 batch = batch.with_columns(
@@ -191,7 +166,7 @@ class Table:
             self.lengths[number] += len(batch)
             yield pl.DataFrame({to: _column(batch, of) for to, of in columns.items()})
             if watch is not None:
-                watch(Progress(sum(self.lengths), expected, time.perf_counter() - began))
+                watch(Progress(sum(self.lengths)))
         if not sum(self.lengths):
             raise InputError(f"{self.name} has a header but no rows; expected at least one")
 
@@ -199,61 +174,35 @@ class Table:
         self, columns: Sequence[Any], ids: Sequence[Any], lists: Collection[Any]
     ) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the number of a source, and some of its rows."""
-        # Numbers in JSON are fractions if one of them is: as ids they are read as they are written.
-        if self.frame is not None:
-            import narwhals as nw
-
-            frame = self.frame
-            if isinstance(frame, nw.LazyFrame):
-                try:
-                    frame = frame.select(*columns).collect()
-                except Exception as error:
-                    # anything may be wrong with what the user's own lazy frame is to do
-                    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-                    problem = f"the lazy data frame cannot be collected: {reason}"
-                    raise InputError(problem) from error
-            series = [(str(name), frame.get_column(name), name in lists) for name in columns]
-            yield (
-                0,
-                pl.DataFrame(
-                    {
-                        name: _cells(each.to_list())
-                        if is_list and each.dtype in (nw.List, nw.Array, nw.Object)
-                        else polars_column(each)
-                        for name, each, is_list in series
-                    }
-                ),
-            )
+        if self.frame is None:
+            for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
+                # Numbers in JSON are fractions if one of them is: ids are read as they are written.
+                types = scan.collect_schema() if source.layout else {}
+                fractions = [name for name in ids if types.get(name) == pl.Float64]
+                scan = _scan(source, dict.fromkeys(fractions, pl.String)) if fractions else scan
+                for batch in batches(source, scan, columns):
+                    numbers = [as_integers(batch[name]) for name in fractions]
+                    nested = [c for c in batch.iter_columns() if c.name in lists and _is_nested(c)]
+                    yield (
+                        number,
+                        batch.with_columns(
+                            *(each for each in numbers if each is not None), *map(_cells, nested)
+                        ),
+                    )
             return
-        for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
-            types = scan.collect_schema() if source.layout else {}
-            fractions = [name for name in ids if types.get(name) == pl.Float64]
-            scan = _scan(source, dict.fromkeys(fractions, pl.String)) if fractions else scan
-            for batch in batches(source, scan, columns):
-                numbers = {name: as_integers(batch[name]) for name in fractions}
-                batch = batch.with_columns(each for each in numbers.values() if each is not None)
-                nested = [
-                    each.name
-                    for each in batch.iter_columns()
-                    if each.name in lists and each.dtype.base_type() in (pl.List, pl.Array)
-                ]
-                cells = [_cells(batch.get_column(name).to_list()).alias(name) for name in nested]
-                yield number, batch.with_columns(cells)
-
-    def _expected_rows(self) -> int | None:
-        """Estimate the number of rows: binary files declare it, text files by their size and first
-        lines.
-        """
-        total = 0
-        for source, scan in zip(self.sources, self.scans, strict=True):
-            if source.format in ("parquet", "arrow"):
-                with reading(source):
-                    total += int(scan.select(pl.len()).collect().item())
-            elif source.compression or isinstance(source.data, bytes) or b"\n" not in source.start:
-                return None
-            else:
-                total += source.data.stat().st_size * source.start.count(b"\n") // len(source.start)
-        return total
+        try:
+            frame = self.frame
+            frame = frame.select(*columns).collect() if hasattr(frame, "collect") else frame
+        except Exception as error:
+            # anything may be wrong with what the user's own lazy frame is to do
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            problem = f"the lazy data frame cannot be collected: {reason}"
+            raise InputError(problem) from error
+        series = {str(name): frame.get_column(name) for name in columns}
+        own = {name: column for name, column in series.items() if column.name in lists}
+        read = {name: polars_column(column) for name, column in series.items()}
+        read |= {name: _cells(column) for name, column in own.items() if _is_nested(column)}
+        yield 0, pl.DataFrame(read)
 
 
 def open_table(votes: Any) -> Table:
@@ -280,25 +229,24 @@ def open_table(votes: Any) -> Table:
 
 def open_sources(sources: Sequence[Source]) -> Table:
     """Open files with plain tables."""
-    sources, scans, columns = list(map(sniff, sources)), list[pl.LazyFrame](), list[list[str]]()
+    sources, scans = list(map(sniff, sources)), list[pl.LazyFrame]()
     for source in sources:
         if source.problem is not None:
             raise source.problem
         if not source.is_delimited and (source.separator or source.header != 1):
-            kind = source.format.upper()
             raise InputError(
-                f"{source.name} is {kind}, which has no separator and no header line; leave"
-                " them out"
+                f"{source.name} is {source.format.upper()}, which has no separator and no header"
+                " line; leave them out"
             )
     for source in sources:
         with reading(source):
             scans.append(_scan(source))
-            columns.append(scans[-1].collect_schema().names())
-    for source, names in zip(sources, columns, strict=True):
-        if differing := ", ".join(sorted(set(names) ^ set(columns[0]))):
+            columns = scans[-1].collect_schema().names()
+        first = scans[0].collect_schema().names()
+        if differing := ", ".join(sorted(set(columns) ^ set(first))):
             problem = f"{source.name} has other columns than {sources[0].name} ({differing})"
             raise InputError(f"{problem}; files read together must have the same columns")
-    return Table(columns[0], sources=sources, scans=scans)
+    return Table(scans[0].collect_schema().names(), sources=sources, scans=scans)
 
 
 def _several(columns: Any) -> tuple[Any, ...]:
@@ -313,28 +261,31 @@ def _column(batch: pl.DataFrame, columns: Any) -> pl.Series:
     return texts.select(pl.concat_str(pl.all(), separator=BETWEEN_IDS)).to_series()
 
 
-def _cells(values: list[Any]) -> pl.Series:
-    """Write the lists among the values as text."""
-    return series_of([as_cell(each) if isinstance(each, SEVERAL) else each for each in values])
+def _is_nested(column: Any) -> bool:
+    return column.dtype.is_nested() or str(column.dtype) == "Object"
+
+
+def _cells(column: Any) -> pl.Series:
+    """Write the lists among the values of a column, of Polars or Narwhals, as text."""
+    cells = [as_cell(each) if isinstance(each, SEVERAL) else each for each in column.to_list()]
+    return series_of(cells).alias(str(column.name))
 
 
 def _without_headers(batch: pl.DataFrame, is_first: bool) -> tuple[pl.DataFrame, int]:
     """Return a batch in which rows that repeat the names of the columns are blank, and how many
     did. The first row of a file may be a second header with other names.
     """
-    names = batch.columns
-    usual = [names[0], names[0].lower(), names[0].upper(), names[0].title()]
-    second = map(bare_name, batch.row(0)) if is_first and len(batch) else ()
-    if len(names) > 1 and sum(name in KNOWN for name in second) > 1:
-        repeats = pl.Series([True]).extend_constant(False, len(batch) - 1)
-        return pl.DataFrame({c.name: c.set(repeats, None) for c in batch.iter_columns()}), 1
-    if len(names) < 2 or not batch.get_column(names[0]).is_in(usual).any():
+    names = [name.strip().lower() for name in batch.columns]
+    if len(names) < 2 or not len(batch):
         return batch, 0
-    cells = (
-        pl.nth(n).str.strip_chars().str.to_lowercase() == name.strip().lower()
-        for n, name in enumerate(names)
-    )
+    first = batch.to_series().str.strip_chars().str.to_lowercase() == names[0]
+    is_second = is_first and sum(bare_name(cell) in KNOWN for cell in batch.row(0)) > 1
+    if not (is_second or first.any()):
+        return batch, 0
+    cells = (pl.nth(n).str.strip_chars().str.to_lowercase() == name for n, name in enumerate(names))
     repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
+    if is_second:
+        repeats[0] = True
     blank = {each.name: each.set(repeats, None) for each in batch.iter_columns()}
     return pl.DataFrame(blank), int(repeats.sum())
 
@@ -343,89 +294,62 @@ def _without_headers(batch: pl.DataFrame, is_first: bool) -> tuple[pl.DataFrame,
 
 
 def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
-    """Scan a file, and add its annotator. `types` overrides the dtypes that Polars infers for
-    columns of JSON.
-    """
-    data = source.data
+    """Scan a file, and add its annotator. In JSON, columns may have other types than are inferred."""
     if source.is_delimited:
         scan = scan_delimited(source)
-    elif source.format == "jsonl":
-        scan = _lines_of_rows(source, types)
-    elif source.format == "json":
-        scan = _list_of_rows(source, types)
+    elif source.format in ("json", "jsonl"):
+        scan = _scan_json(source, types)
     elif source.format == "parquet":
-        scan = pl.scan_parquet(data, glob=False, hive_partitioning=False)
+        scan = pl.scan_parquet(source.data, glob=False, hive_partitioning=False)
     elif source.start.startswith(ARROW_STREAM):
-        scan = pl.read_ipc_stream(data).lazy()
+        scan = pl.read_ipc_stream(source.data).lazy()
     else:
-        scan = pl.scan_ipc(data, glob=False, hive_partitioning=False)
-    return (
-        scan.select(pl.lit(source.annotator).alias("annotator"), pl.all())
-        if source.annotator
-        else scan
-    )
+        scan = pl.scan_ipc(source.data, glob=False, hive_partitioning=False)
+    if not source.annotator:
+        return scan
+    return scan.select(pl.lit(source.annotator).alias("annotator"), pl.all())
 
 
-def _lines_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan JSON Lines. Of a text that Polars does not read as it is, read all of it: its NaN becomes
-    null, and its byte-order mark goes.
+def _scan_json(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan JSON Lines, or a list of objects, as pandas writes with orient="records". What Polars
+    does not take, such as NaN, Python parses.
     """
+    is_lines = source.format == "jsonl"
     # Polars takes such a path for a pattern
     is_pattern = isinstance(source.data, Path) and any(mark in str(source.data) for mark in "*?[")
-    if not is_pattern and not source.text.startswith(BOM):
-        scan = pl.scan_ndjson(source.data, infer_schema_length=None, schema_overrides=types)
-        with suppress(pl.exceptions.ComputeError):
-            scan.collect_schema()
-            return scan
-    with source.open_bytes() as file:
-        text = _without_nan(file.read().removeprefix(BOM))
-    return pl.scan_ndjson(text, infer_schema_length=None, schema_overrides=types)
-
-
-def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
-    """Read a JSON list of objects, as pandas writes with orient="records", as a whole."""
-    with source.open_bytes() as file:
-        text = file.read()
+    plain = is_lines and not is_pattern and not source.text.startswith(BOM)
+    text = source.data if plain else source.all_bytes()
     options: dict[str, Any] = {"infer_schema_length": None, "schema_overrides": types}
     with suppress(pl.exceptions.PolarsError):
-        return pl.read_json(text, **options).lazy()
-    text = _without_nan(text)
+        if not is_lines:
+            return pl.read_json(text, **options).lazy()
+        scan = pl.scan_ndjson(text, **options)
+        scan.collect_schema()
+        return scan
+    rows: Any = None
+    reason = "it has no rows"
+    text = source.all_bytes()
     try:
-        return pl.read_json(text, **options).lazy()
-    except pl.exceptions.PolarsError:
-        rows: Any = None
-        reason = "it has no rows"
-        try:
-            rows = json.loads(text.removeprefix(BOM))
-        except (ValueError, RecursionError) as error:
-            reason = str(error)
-        if not rows:
-            remedies = [
-                Remedy(text="write it again"),
-                use(format=Placeholder("TOOL"), when="if a tool wrote it"),
-            ]
-            raise InputError(
-                f"{source.name} cannot be read as JSON ({reason})", remedies=remedies
-            ) from None
-        for row in rows:
-            if not isinstance(row, dict):
-                problem = (
-                    f"the list holds {row!r:.40}; expected rows, which are objects such as"
-                    ' {"task": 1, ...}'
-                )
-                raise InputError(problem, source.name) from None
-            # Polars wants one type per field, and these have none in common
-            for name, value in row.items():
-                if isinstance(value, dict | list):
-                    row[name] = json.dumps(value, ensure_ascii=False)
-        return as_frame(rows).lazy()
-
-
-def _without_nan(text: bytes) -> bytes:
-    """Return JSON with null instead of NaN."""
-    if NAN not in text:
-        return text
-    return TEXT_OR_NAN.sub(lambda match: b"null" if match[0] == NAN else match[0], text)
+        lines = [line for line in text.split(b"\n") if line.strip()]
+        rows = [json.loads(line) for line in lines] if is_lines else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+    if is_lines and not all(isinstance(row, dict) for row in rows or [None]):
+        # which says what is wrong with which line
+        return pl.scan_ndjson(text, infer_schema_length=None)
+    if not rows:
+        remedies = [Remedy(text="write it again")]
+        remedies.append(use(format=Placeholder("TOOL"), when="if a tool wrote it"))
+        raise InputError(f"{source.name} cannot be read as JSON ({reason})", remedies=remedies)
+    for row in rows:
+        if not isinstance(row, dict):
+            expected = 'expected rows, which are objects such as {"task": 1, ...}'
+            raise InputError(f"the list holds {row!r:.40}; {expected}", source.name)
+        # Polars wants one type per field, and these have none in common
+        for name, value in row.items():
+            if isinstance(value, dict | list):
+                row[name] = json.dumps(value, ensure_ascii=False)
+    return as_frame(rows).lazy()
 
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
@@ -433,20 +357,15 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     dialect: dict[str, Any] = {"separator": source.delimiter, "infer_schema": False}
     if not source.header:
         scan = pl.scan_csv(source.data, has_header=False, glob=False, **dialect)
-        return scan.rename(
-            {name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)}
-        )
+        names = scan.collect_schema().names()
+        return scan.rename({name: str(n) for n, name in enumerate(names, 1)})
     # Where the first bytes hold the header, Polars need not look for it in the file.
     skipped = source.header - 1
     text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
     match = HEADER.match(text.split(b"\n", skipped)[-1])
     header = match[0] if match is not None and match[0].strip() else None
-    start: dict[str, Any] = {
-        "has_header": False,
-        "n_rows": 1,
-        "skip_lines": 0 if header else skipped,
-        "glob": False,
-    }
+    start: dict[str, Any] = {"has_header": False, "n_rows": 1, "glob": False}
+    start["skip_lines"] = 0 if header else skipped
     rows = pl.scan_csv(header or source.data, **start, **dialect).collect().rows()
     # as they are in the file: Polars renames duplicates
     names = [name or "" for row in rows for name in row]
@@ -456,17 +375,20 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
             raise problem
         _refuse_repeated_names(source.name, names)
     schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
-    # some lines may end with a separator
-    with suppress(csv.Error):
-        below = csv.reader(text.decode(errors="replace").splitlines(), delimiter=source.delimiter)
-        source.is_loose = any(len(row) > len(names) and not any(row[len(names) :]) for row in below)
-    loose = {"truncate_ragged_lines": True} if source.is_loose else {}
-    dialect |= loose
+    dialect["truncate_ragged_lines"] = _is_loose(source, text, len(names))
     scan = pl.scan_csv(source.data, schema=schema, skip_lines=skipped, glob=False, **dialect)
     # commas at the end of every line are no columns
     if unnamed > 1 and all(names[:-unnamed]):
         scan = scan.select(scan.collect_schema().names()[:-unnamed])
     return scan
+
+
+def _is_loose(source: Source, text: bytes, width: int) -> bool:
+    """Return whether separators stand at the end of some lines."""
+    with suppress(csv.Error):
+        rows = csv.reader(text.decode(errors="replace").splitlines(), delimiter=source.delimiter)
+        return any(len(row) > width and not any(row[width:]) for row in rows)
+    return False
 
 
 def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> NoReturn:
@@ -483,29 +405,28 @@ def batches(
     processed.
     """
     # Rows of a delimited text may omit so many of the last cells.
-
     with reading(source):
-        query, may_be_short = scan.select(columns), False
+        query, may_be_ragged = scan.select(columns), False
         if source.is_delimited:
-            last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
-            query = scan.select(*columns, last)
+            names = scan.collect_schema().names()
+            query = scan.select(*columns, pl.col(names[-1 - may_omit]).is_null().alias(SHORT))
+            may_be_ragged = _is_loose(source, source.text, len(names))
         # Polars sees rows with too many fields only if it may not skip the columns that are not
         # asked for.
         flags = pl.QueryOptFlags(projection_pushdown=not source.is_delimited)
         large = query.collect_batches(engine="streaming", optimizations=flags)
+        has_blanks = False
         for batch in (part for each in large for part in each.iter_slices(ROWS_PER_BATCH)):
-            if source.is_delimited:
-                may_be_short |= bool(batch.get_column(SHORT).any())
-                batch = batch.drop(SHORT)
-            yield batch
+            has_blanks |= source.is_delimited and bool(batch.get_column(SHORT).any())
+            yield batch.drop(SHORT, strict=False)
         # Polars fills short rows with nulls; quoted lines may look short, too
-        if may_be_short and not may_omit:
+        if has_blanks and not may_omit:
             _, header = next(records(source, source.delimiter))
             line = pl.first()
             is_short = line.str.count_matches(source.delimiter, literal=True) < len(header) - 1
             is_short |= line.str.starts_with('"') & line.str.ends_with('"')
             short = lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any())
-            may_be_short = bool(short.collect().item())
-        is_loose = may_be_short or source.is_loose
-        if is_loose and (problem := ragged_line(source, may_omit)) is not None:
+            has_blanks = bool(short.collect().item())
+        may_be_ragged |= has_blanks
+        if may_be_ragged and (problem := ragged_line(source, may_omit)) is not None:
             raise problem

@@ -76,7 +76,7 @@ def read_part(services: Services, row: Row, job: Job | None = None) -> Annotatio
 
         def watch(progress: Any) -> None:
             if job is not None:
-                job.rows, job.expected = progress.rows, progress.expected
+                job.rows = progress.rows
                 services.jobs.report(job)
 
         with services.loaded.loading(row["project"]):

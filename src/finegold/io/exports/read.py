@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -93,7 +92,7 @@ def _batches(
     export: Export, sources: Sequence[Source], asked: ExportOptions, watch: WatchReading | None
 ) -> Iterator[pl.DataFrame]:
     """Yield batches with all columns as text, small ones joined: some tools write a file per task."""
-    began, done = time.perf_counter(), 0
+    done = 0
     waiting: list[pl.DataFrame] = []
     for number, seen in enumerate(sources, 1):
         for batch in _batches_of(export, seen, asked):
@@ -102,7 +101,7 @@ def _batches(
                 yield pl.concat(waiting)
                 waiting, done = [], done + rows
                 if watch is not None:
-                    watch(Progress(done, None, time.perf_counter() - began))
+                    watch(Progress(done))
         if number == len(sources) and waiting:
             yield pl.concat(waiting)
 
