@@ -28,11 +28,11 @@ from scipy.stats import spearmanr
 
 import finegold
 from finegold.insight.judges import people
-from finegold.insight.judges.answers import MIN_GOLD, Share, merge
+from finegold.insight.judges.answers import MIN_GOLD, Share
 from finegold.insight.judges.ranking import Games, fit_strengths
 from finegold.insight.judges.rates import rate_of
 from finegold.insight.judges.scores import FIGURES, best_first, score_judges
-from finegold.io.judge_logs import OF_CALLS, only_judges
+from finegold.io.judge_logs import OF_CALLS, merge_calls, only_judges
 from finegold.judges import JudgeLog, JudgeReport
 from tests.support.judge_log import simulate_log
 
@@ -212,13 +212,13 @@ def some_items(log: JudgeLog) -> JudgeLog:
 
 
 def order(log: JudgeLog, n_draws: int) -> None:
-    full = {one.judge: one.accuracy.value for one in score_judges(log, merge(log))}
+    full = {one.judge: one.accuracy.value for one in score_judges(log, merge_calls(log))}
     found = []
     for n in GIVEN:
         values, rng = [], np.random.default_rng(n)
         for _ in range(n_draws if n else 1):
             few = with_truths(log, rng.choice(known_items(log), n, replace=False))
-            ranked = [full[one.judge] for one in best_first(score_judges(few, merge(few)))]
+            ranked = [full[one.judge] for one in best_first(score_judges(few, merge_calls(few)))]
             values.append(spearmanr(-np.arange(len(ranked)), ranked).statistic)
         found.append(f"{n}: {np.mean(values):+.2f}")
     print(f"  rank correlation with the order by all truths, with n truths: {', '.join(found)}")
@@ -406,20 +406,15 @@ def ranking(n_draws: int) -> None:
     theta = np.linspace(1.0, -1.0, 6)
     position, tie = np.array([0.2, 0.6, -0.1, 0.0]), np.log([0.3, 0.5, 0.2, 0.8])
     log_s = np.array([0.4, 0.1, -0.1, -0.4])
-    for learn in (True, False):
-        inside, ranks = [], []
-        for seed in range(n_draws):
-            games = draw_games(
-                np.random.default_rng(seed), theta, position, tie, log_s if learn else 0 * log_s
-            )
-            found = fit_strengths(games, learn_weights=learn, n_draws=400, seed=seed)
-            low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
-            inside.append((low <= theta) & (theta <= high))
-            ranks.append(np.corrcoef(found.theta, theta)[0, 1])
-        kind = "learned weights" if learn else "equal weights"
-        print(
-            f"{kind}: {np.mean(inside):.1%} of the 95 % intervals hold the strength (6 systems, {n_draws} draws)"
-        )
+    inside = []
+    for seed in range(n_draws):
+        games = draw_games(np.random.default_rng(seed), theta, position, tie, log_s)
+        found = fit_strengths(games, n_draws=400, seed=seed)
+        low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
+        inside.append((low <= theta) & (theta <= high))
+    print(
+        f"{np.mean(inside):.1%} of the 95 % intervals hold the strength (6 systems, {n_draws} draws)"
+    )
 
 
 def draw_games(

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,7 @@ from finegold.api.result import Result
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.judges import people, rates
-from finegold.insight.judges.answers import (
-    MIN_GOLD,
-    Answers,
-    Share,
-    merge,
-    plain,
-    votes_of,
-    whole,
-)
+from finegold.insight.judges.answers import MIN_GOLD, Share, flat, plain, votes_of, whole
 from finegold.insight.judges.panels import (
     ASK_BELOW,
     Decision,
@@ -49,18 +42,15 @@ from finegold.insight.judges.panels import (
     members_of,
     weights_of,
 )
-from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
-from finegold.insight.judges.scores import (
-    JudgeScore,
-    best_first,
-    places,
-    score_judges,
-)
+from finegold.insight.judges.ranking import Ranking, rank_systems
+from finegold.insight.judges.scores import JudgeScore, best_first, places, score_judges
 from finegold.insight.notebook import judges_html
 from finegold.io.judge_calls import MOST_CLASSES
 from finegold.io.judge_logs import (
     TIED,
+    Answers,
     JudgeLog,
+    merge_calls,
     only_judges,
     read_judge_log,
     read_judge_logs,
@@ -115,12 +105,12 @@ class JudgeReport:
     correlated: CorrelatedAnnotators | None
     _answers: Answers = field(repr=False)
     # the first judge with the same answers, of each judge
-    _twin: list[int] = field(repr=False)
+    _twin: NDArray[np.int64] = field(repr=False)
 
     @property
     def effective(self) -> float:
         """The number of independent judges that all judges are worth: from 1 to their number."""
-        n = float(len(set(self._twin)))
+        n = float(len(np.unique(self._twin)))
         return n if self.correlated is None else min(max(self.correlated.effective, 1.0), n)
 
     @property
@@ -134,12 +124,10 @@ class JudgeReport:
         notes = list(self.log.notes)
         if self.n_gold < MIN_GOLD:
             notes.append(CHECK.format(self.n_gold or "no"))
-        if self.log.kind == "pairwise" and all(
-            one.position_bias[0] != one.position_bias[0] for one in self.scores
-        ):
+        is_unknown = all(np.isnan(one.position_bias.value) for one in self.scores)
+        if self.log.kind == "pairwise" and is_unknown:
             notes.append("no judge saw an item in both orders, so its position bias is not known")
-        twins = [name for j, name in enumerate(self.log.judge_names) if self._twin[j] != j]
-        if twins:
+        if twins := [name for j, name in enumerate(self.log.judge_names) if self._twin[j] != j]:
             notes.append(f"{', '.join(twins)} gave the same answers as another judge to all items")
         if self.result is not None and not self.log.is_ordered:
             is_known = self.log.gold[self._labelled] >= 0
@@ -155,19 +143,11 @@ class JudgeReport:
         Returns:
             data frame: All figures, with the ends of their 95 % intervals.
         """
-        rows = []
-        ranks = places(self.scores)
+        rows, ranks = [], places(self.scores)
         for one in self.scores:
-            row: dict[str, Any] = {"judge": one.judge}
-            row["ranks"] = "-".join(str(place) for place in dict.fromkeys(ranks[one.judge]))
-            for name, value in vars(one).items():
-                if isinstance(value, Share):
-                    known = value if value.value == value.value else (None,) * 3
-                    row |= dict(zip((name, f"{name}_low", f"{name}_high"), known, strict=True))
-                else:
-                    row[name] = plain(value)
-            row["failures"] = ", ".join(f"{n} {why}" for why, n in one.failures.items())
-            rows.append(row)
+            spans = "-".join(map(str, dict.fromkeys(ranks[one.judge])))
+            failures = ", ".join(f"{n} {why}" for why, n in one.failures.items())
+            rows.append({"judge": one.judge, "ranks": spans} | flat(one) | {"failures": failures})
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def labels(self, panel: Sequence[str] | None = None) -> Any:
@@ -197,13 +177,10 @@ class JudgeReport:
         columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
         label = [str(name) for name in to_list(result.label)]
         if log.system_names:
-            sides = [
-                [log.system_names[s] for s in side[items]] for side in (log.system_a, log.system_b)
-            ]
-            better = {str(name): side for name, side in zip(log.class_names, sides, strict=False)}
-            label = [
-                better[name][row] if name in better else name for row, name in enumerate(label)
-            ]
+            sides = [[log.system_names[s] for s in log.system_a[items]]]
+            sides.append([log.system_names[s] for s in log.system_b[items]])
+            better = dict(zip(map(str, log.class_names), sides, strict=False))
+            label = [better[name][i] if name in better else name for i, name in enumerate(label)]
             columns |= {"system_a": sides[0], "system_b": sides[1]}
         columns |= {"label": label, "confidence": result.confidence, "tied": result.tied}
         return make_frame(columns | {"n_judges": n_judges[items]})
@@ -253,11 +230,9 @@ class JudgeReport:
         Raises:
             InputError: If there is no such judge, no item in common, or fewer than 10 known truths.
         """
-        one, other = (
-            [names] if isinstance(names, str) else list(names) for names in (first, second)
-        )
-        self._refuse_unknown([*one, *other])
-        return compare_panels(self._members, one, other)
+        sides = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
+        self._refuse_unknown([*sides[0], *sides[1]])
+        return compare_panels(self._members, *sides)
 
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
         """Return the best panels for the money: those that no cheaper panel matches on the known
@@ -305,8 +280,7 @@ class JudgeReport:
         """
         names = list(self.log.judge_names if judges is None else judges)
         self._refuse_unknown(names)
-        members = self._members
-        return fit_panel(self.log, self._answers, names, members.group, members.excess, ask_below)
+        return fit_panel(self.log, self._answers, names, self._members, ask_below)
 
     def rate(self, *, passes: str | None = None, by: str | None = None) -> list[rates.Rate]:
         """Return the share of items that would pass if people judged all of them, or their mean
@@ -326,10 +300,15 @@ class JudgeReport:
         Raises:
             InputError: If it is not clear what passes, or there is no such column.
         """
-        verdicts, truth, used, (low, high) = self._passes(passes)
+        verdicts, truth, used, ends = self._passes(passes)
         names, group = ([""], np.zeros(len(truth), np.int64)) if by is None else self._grouped(by)
-        mine = group[used]
-        return rates.rates_of(names, mine, verdicts[:, used], truth[used], low, high)
+        # intervals that hold for all groups together (Bonferroni)
+        level = 1 - 0.05 / max(len(names), 1)
+        rows = [used & (group == code) for code in range(len(names))]
+        return [
+            rates.rate_of(name, verdicts[:, mine], truth[mine], *ends, level)
+            for name, mine in zip(names, rows, strict=True)
+        ]
 
     def difference(self, first: str, second: str, *, by: str, passes: str | None = None) -> Share:
         """Return the rate of one group of items minus that of another, such as two versions of a
@@ -347,7 +326,7 @@ class JudgeReport:
         Raises:
             InputError: If there is no such column or group, or no pair.
         """
-        verdicts, truth, used, (low, high) = self._passes(passes)
+        verdicts, truth, used, ends = self._passes(passes)
         names, group = self._grouped(by)
         if unknown := [each for each in (first, second) if each not in names]:
             raise InputError(f'no item has "{unknown[0]}" as {by}; there are {", ".join(names)}')
@@ -356,11 +335,9 @@ class JudgeReport:
         rest = [each for each in columns if each != by and each in about.columns]
         if not rest:
             raise InputError(f"nothing pairs items that differ in {by}: items have one column")
-        keys = about.select(rest).rows()
-        code = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        pair = np.array([code[key] for key in keys])
+        _, pair = np.unique(about.select(rest).hash_rows().to_numpy(), return_inverse=True)
         one, other = (used & (group == names.index(each)) for each in (first, second))
-        return rates.difference_of(verdicts, truth, one, other, pair, low, high)
+        return rates.difference_of(verdicts, truth, one, other, pair, *ends)
 
     def _grouped(self, by: str) -> tuple[list[str], NDArray[np.int64]]:
         if by not in self.log.about.columns:
@@ -371,12 +348,10 @@ class JudgeReport:
         code = {name: number for number, name in enumerate(dict.fromkeys(groups))}
         return list(code), np.array([code[name] for name in groups])
 
-    def rank(self, *, weights: Weights = "learned", seed: int = 0) -> Ranking:
+    def rank(self, *, seed: int = 0) -> Ranking:
         """Rank the systems that the judges compared.
 
         Args:
-            weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems
-                count more, and judges that err alike less.
             seed: The seed of the bootstrap.
 
         Returns:
@@ -386,11 +361,12 @@ class JudgeReport:
             InputError: If the log names no systems, or systems that no chain of comparisons
                 connects.
         """
-        known = np.ones(self.log.n_judges)
+        alike = np.ones(self.log.n_judges)
         if self.correlated is not None:
-            known = self._by_judge(self.correlated.weights, 1.0)
-        known = known / np.bincount(self._twin, minlength=len(known))[self._twin]
-        return rank_systems(self.log, known, weights, seed=seed, answers=self._answers)
+            alike = self._by_judge(self.correlated.weights, 1.0)
+        weights = alike / np.bincount(self._twin, minlength=len(alike))[self._twin]
+        systems = [self.rate(passes=name)[0].rate for name in self.log.system_names]
+        return rank_systems(self.log, weights, systems, seed=seed)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
@@ -422,47 +398,38 @@ class JudgeReport:
         except InputError as error:
             # systems that were never compared with each other
             notes.append(str(error))
-        ranks, (group, excess) = places(self.scores), self._groups
-        names, has_gold = self.log.judge_names, self.n_gold >= MIN_GOLD
+        log, ranks, (group, excess) = self.log, places(self.scores), self._groups
+        alike = [
+            (log.judge_names[a], log.judge_names[b], float(np.clip(each, 0, 1)))
+            for g, each in enumerate(excess)
+            for a, b in permutations(np.flatnonzero(group == g), 2)
+        ]
         return {
-            "kind": self.log.kind,
-            "criterion": self.log.criterion,
-            "reading": self.log.reading.to_dict(),
-            "n_verdicts": self.log.n_verdicts,
-            "n_items": self.log.n_items,
-            "n_failed": self.log.n_failed,
+            "kind": log.kind,
+            "criterion": log.criterion,
+            "reading": log.reading.to_dict(),
+            "n_verdicts": log.n_verdicts,
+            "n_items": log.n_items,
+            "n_failed": log.n_failed,
             "n_gold": self.n_gold,
             "effective_judges": self.effective,
-            "ceiling": plain(people.ceiling(self.log)),
+            "ceiling": plain(people.ceiling(log)),
             "by_gold": any(one.accuracy.value == one.accuracy.value for one in self.scores),
             "judges": [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores],
             "classes": plain(self.classes()),
             "disagreements": to_polars(self.disagreements()).head(SHOWN).to_dicts(),
             "replace": plain(self.may_replace()) if self._can_replace else [],
-            "panels": plain(self.panels()) if has_gold else [],
-            "pairs": [
-                {
-                    "one": names[a],
-                    "other": names[b],
-                    "excess": float(np.clip(excess[group[a]], 0, 1)),
-                }
-                for a in range(len(names))
-                for b in range(len(names))
-                if a != b and group[a] == group[b] >= 0
-            ],
+            "panels": plain(self.panels()) if self.n_gold >= MIN_GOLD else [],
+            "pairs": [dict(zip(("one", "other", "excess"), row, strict=True)) for row in alike],
             "ranking": ranking,
-            "unread": [{"verdict": text, "count": n} for text, n in self.log.unread.items()],
+            "unread": [{"verdict": text, "count": n} for text, n in log.unread.items()],
             "notes": notes,
         }
 
     def _repr_html_(self) -> str:
-        title = (
-            f"<b>{self.log.n_judges:,} judges</b>, worth {self.effective:.1f} independent ones: "
-        )
-        title += (
-            f"{self.log.n_verdicts:,} verdicts on {self.log.n_items:,} items, {self.log.n_failed:,}"
-            " failed"
-        )
+        log, worth = self.log, f"worth {self.effective:.1f} independent ones"
+        title = f"<b>{log.n_judges:,} judges</b>, {worth}: {log.n_verdicts:,} verdicts on"
+        title += f" {log.n_items:,} items, {log.n_failed:,} failed"
         notes = [str(self.log.reading), *self.notes]
         return judges_html(title, [one.plain() for one in self.scores], notes)
 
@@ -481,11 +448,9 @@ class JudgeReport:
     @cached_property
     def _members(self) -> Members:
         if self.n_gold < MIN_GOLD:
-            raise InputError(
-                f"panels and comparisons need {MIN_GOLD} known truths or more, and the log has"
-                f" {self.n_gold}",
-                remedies=[use(gold=Placeholder("FILE"), text="with the truths of 50 random items")],
-            )
+            problem = f"panels and comparisons need {MIN_GOLD} known truths or more"
+            remedy = use(gold=Placeholder("FILE"), text="with the truths of 50 random items")
+            raise InputError(f"{problem}, and the log has {self.n_gold}", remedies=[remedy])
         return members_of(self.log, self._answers, *self._groups, self._prices(None))
 
     @property
@@ -515,9 +480,9 @@ class JudgeReport:
         if self.correlated is not None:
             group = self._by_judge(self.correlated.group, -1).astype(np.int64)
             excess = list(self.correlated.excess)
-        for j in range(self.log.n_judges):
-            same = np.flatnonzero(np.array(self._twin) == j)
-            if len(same) > 1 and group[j] < 0:
+        for j in np.unique(self._twin):
+            same = self._twin == j
+            if same.sum() > 1 and group[j] < 0:
                 group[same] = len(excess)
                 excess.append(1.0)
         return group, np.array(excess)
@@ -578,10 +543,8 @@ class JudgeReport:
 
     def _refuse_unknown(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self.log.judge_names]:
-            raise InputError(
-                f"there is no judge {unknown[0]!r}; the judges are"
-                f" {', '.join(self.log.judge_names)}"
-            )
+            listed = ", ".join(self.log.judge_names)
+            raise InputError(f"there is no judge {unknown[0]!r}; the judges are {listed}")
 
     def _by_judge(self, values: Any, other: float) -> Floats:
         """Return values of annotators for all judges; those without a vote have another value."""
@@ -699,18 +662,14 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
         [('claude', 0.5), ('gpt', 0.0)]
     """
     judged = read(log, gold=gold, **reading)
-    answers = merge(judged)
-    twin = _twins(judged, answers)
-    single = [name for j, name in enumerate(judged.judge_names) if twin[j] == j]
-    correlated = None
+    answers = merge_calls(judged)
+    twin, correlated, result = _twins(judged, answers), None, None
     if len(answers.names) <= MOST_CLASSES:
-        some = judged if len(single) == judged.n_judges else only_judges(judged, single)
-        decided = whole(some, answers if some is judged else merge(some))
-        if decided is not None:
+        single = [name for j, name in enumerate(judged.judge_names) if twin[j] == j]
+        some = only_judges(judged, single)
+        if (decided := whole(some, merge_calls(some))) is not None:
             correlated = correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
-    result = (
-        None if len(answers.names) > MOST_CLASSES else _labels(judged, answers, correlated, method)
-    )
+        result = _labels(judged, answers, correlated, method)
     scores = best_first(score_judges(judged, answers))
     return JudgeReport(judged, result, scores, correlated, answers, twin)
 
@@ -741,21 +700,20 @@ def _labels(
     return Result.of(summarise(*summary))
 
 
-def _twins(log: JudgeLog, answers: Answers) -> list[int]:
+def _twins(log: JudgeLog, answers: Answers) -> NDArray[np.int64]:
     """Return for each judge the first one that gave the same answer to every item."""
     rows = np.searchsorted(answers.judge, np.arange(log.n_judges + 1))
+    values = answers.score if log.is_ordered else answers.answer
     first: dict[bytes, int] = {}
-    twins = []
-    for j in range(log.n_judges):
-        mine = slice(rows[j], rows[j + 1])
-        values = answers.score if log.is_ordered else answers.answer
-        key = answers.item[mine].tobytes() + values[mine].tobytes()
-        is_long = rows[j + 1] - rows[j] >= MIN_GOLD
-        twins.append(first.setdefault(key, j) if is_long else j)
+    twins = np.arange(log.n_judges)
+    for j, (start, end) in enumerate(pairwise(rows)):
+        if end - start >= MIN_GOLD:
+            key = answers.item[start:end].tobytes() + values[start:end].tobytes()
+            twins[j] = first.setdefault(key, j)
     return twins
 
 
-def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: Any) -> Ranking:
+def rank(log: Any, *, gold: Any = None, seed: int = 0, **reading: Any) -> Ranking:
     """Rank the systems that judges compared, by a Bradley-Terry model with ties.
 
     Every judge has a position effect, if the log has pairs of systems in both orders, a tie rate
@@ -766,7 +724,7 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
     Args:
         log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two
             systems: what `finegold.judges.read` takes or returns.
-        weights ({"learned", "equal"}): Whether judges are weighted by what was learned about them.
+        gold (str, path, data frame or mapping): Known truths, as in `finegold.judges.read`.
         seed: The seed of the bootstrap.
         **reading: How to read the log: keywords of `finegold.judges.read`.
 
@@ -780,14 +738,11 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
         >>> import finegold
         >>> rows = {"item": [1, 2, 3, 4], "judge": ["gpt"] * 4, "winner": ["x", "x", "x", "z"]}
         >>> rows |= {"model_a": ["x", "y", "x", "y"], "model_b": ["y", "x", "z", "z"]}
-        >>> ranking = finegold.judges.rank(rows, weights="equal")
+        >>> ranking = finegold.judges.rank(rows)
         >>> [one.system for one in ranking.standings]
         ['x', 'z', 'y']
     """
-    judged = read(log, **reading)
-    if weights == "equal":
-        return rank_systems(judged, np.ones(judged.n_judges), weights, seed=seed)
-    return assess(judged).rank(weights=weights, seed=seed)
+    return assess(log, gold=gold, **reading).rank(seed=seed)
 
 
 def fit(

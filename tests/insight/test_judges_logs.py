@@ -4,8 +4,8 @@ import pytest
 
 import finegold
 from bench.trust.judges import PANDAS, by_pandas, majority, right, with_truths
-from finegold.insight.judges.answers import merge
 from finegold.insight.judges.scores import score_judges
+from finegold.io.judge_logs import merge_calls
 from tests.support.data_sets import SHARED
 
 LOGS = SHARED / "logs"
@@ -21,7 +21,7 @@ def log_named(name):
 def test_figures_are_those_that_a_reader_computes_with_pandas(name):
     log = log_named(name)
     own = by_pandas(PANDAS[name](LOGS / name))
-    for one in score_judges(log, merge(log)):
+    for one in score_judges(log, merge_calls(log)):
         for figure in (
             "accuracy",
             "strict_accuracy",

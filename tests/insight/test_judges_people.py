@@ -10,8 +10,8 @@ from scipy.stats import binomtest, spearmanr, ttest_1samp
 import finegold
 from finegold.errors import InputError
 from finegold.insight.judges import people
-from finegold.insight.judges.answers import merge
 from finegold.insight.judges.rates import rate_of
+from finegold.io.judge_logs import merge_calls
 
 
 def log_of(said, truth=None, **more):
@@ -263,4 +263,4 @@ def test_the_ceiling_leaves_out_ties_and_the_merge_keeps_failures():
         log_of({"j": ["x", "ERROR: 1"] * 6}, None, human_1=["x"] * 12, human_2=["x"] * 12)
     )
     assert people.ceiling(log).value == 1
-    assert (merge(log).credit == [1.0, 0.0] * 6).all()
+    assert (merge_calls(log).credit == [1.0, 0.0] * 6).all()

@@ -467,28 +467,18 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 @o.command
 @logs_argument
-@o.opt(
-    "--weights",
-    type=click.Choice(["learned", "equal"]),
-    default="learned",
-    show_default=True,
-    help="How much judges count: by what was learned, or alike.",
-)
 @gold_option
 @o.opt(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the bootstrap."
 )
 @o.opt("-o", "--output", help="Write the ranking to a file.")
-@o.opt("--matrix", help="Write the win rates of all pairs to a file.")
 @o.json_option
 @o.declared(LogReading, "reading")
 def rank(
     logs: tuple[str, ...],
-    weights: str,
     gold: str | None,
     seed: int,
     output: str | None,
-    matrix: str | None,
     json: bool,
     reading: LogReading,
 ) -> None:
@@ -503,12 +493,11 @@ def rank(
     from finegold.judges import rank as rank_log
     from finegold.judges import read
 
-    check_files([output, matrix], [], [*logs, gold])
+    check_files([output], [], [*logs, gold])
     named = {name: getattr(reading, name) for name in options_of(reading)}
     log = read(list(logs), gold=gold, **named)
-    how: Any = {"weights": weights, "seed": seed}
-    ranking = rank_log(log, **how)
-    write_all({output: frame_writer(ranking.table), matrix: frame_writer(ranking.matrix)})
+    ranking = rank_log(log, seed=seed)
+    write_all({output: frame_writer(ranking.table)})
     if json:
         print_json({"reading": log.reading.to_dict()} | ranking.to_dict())
         return

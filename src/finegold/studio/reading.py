@@ -19,11 +19,11 @@ import polars as pl
 from pydantic import BaseModel, Field, ValidationError, create_model, field_validator
 
 from finegold.errors import InputError, Placeholder, Remedy, warn_user
-from finegold.insight.judges.answers import merge, whole
+from finegold.insight.judges.answers import whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.exports import find_export
 from finegold.io.exports.base import Export, ExportOptions
-from finegold.io.judge_logs import JudgeLog, find_judge_logs, read_judge_log
+from finegold.io.judge_logs import JudgeLog, find_judge_logs, merge_calls, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
 from finegold.io.source import (
@@ -326,7 +326,7 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
         log = read_log(path, options)
         for note in log.notes:
             warn_user(note)
-        answers = whole(log, merge(log))
+        answers = whole(log, merge_calls(log))
         if answers is None:
             problem = "no judge gives the same answer in both orders to any item"
             raise InputError(f"{problem}, so there is nothing to label by")

@@ -1,90 +1,20 @@
-"""How right the answers of judges are, and the intervals of shares and means.
-
-An answer is what all calls of a judge on an item say together: `io.judge_logs.merge_calls`.
-"""
+"""The answers of judges as votes, and the intervals of shares and means."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from finegold.errors import InputError
-from finegold.insight.votes import Floats, Integers
-from finegold.io.judge_logs import TIED, UNDECIDED, JudgeLog, merge_calls
+from finegold.insight.votes import Floats
+from finegold.io.judge_logs import Answers, JudgeLog
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
-# what an undecided answer counts: chance, where there are two classes
-HALF = 0.5
 # items with a known truth from which figures are shown; bench/trust/judges.py measures the coverage
 MIN_GOLD = 10
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """The answers of judges, one per judge and item that was asked (P in all), and how accurate
-    they are.
-    """
-
-    # [P] in ascending order
-    judge: Integers
-    # [P]
-    item: Integers
-    # [orders, P, K] how often each class was named in each order
-    counts: Floats
-    # [P, K] the same, where every order counts 1 in all of its calls together
-    points: Floats
-    # [P] a class, UNDECIDED, or MISSING if every call failed
-    answer: Integers
-    # [P] the mean score of an ordered log
-    score: Floats
-    # [K] without ties if they are not a class
-    names: list[Any]
-    # [P] 1 if the answer is right, a half if it is undecided, 0 if every call failed; NaN without a
-    # truth
-    credit: Floats
-    # [P] 1 if every call was right; NaN without a truth
-    strict: Floats
-    # [P] 1 if the orders together favour the right answer; NaN without a truth, and if there are no
-    # pairs
-    pair: Floats
-
-
-def merge(log: JudgeLog) -> Answers:
-    """Merge the calls of each judge on each item, and compare them with the truths."""
-    merged = merge_calls(log)
-    judge, item, points, answer = merged.judge, merged.item, merged.points, merged.answer
-    is_pairwise, gold = log.kind == "pairwise", log.gold[item]
-    known = gold >= 0
-    row = np.searchsorted(judge * log.n_items + item, log.judge * log.n_items + log.item)
-    n_right = np.bincount(row, log.answer == gold[row], minlength=len(item))
-    strict = (n_right == np.bincount(row, minlength=len(item))) * 1.0
-    right = (
-        points[np.arange(len(item)), np.clip(gold, 0, max(points.shape[1] - 1, 0))]
-        if points.size
-        else 0.0
-    )
-    right = np.where(known & (gold < points.shape[1]), right, 0.0)
-    pair = np.full(len(item), np.nan)
-    if is_pairwise:
-        for_sides = points[:, :TIED].sum(axis=1)
-        pair = (right > np.where(gold == TIED, for_sides, for_sides - right)) * 1.0
-    n_top = (points >= points.max(axis=1, keepdims=True, initial=0) - 1e-9).sum(axis=1)
-    part = HALF if is_pairwise else (right > 0) / np.maximum(n_top, 1)
-    credit = np.where(answer == UNDECIDED, part, answer == gold)
-    return Answers(
-        judge,
-        item,
-        merged.counts,
-        points,
-        answer,
-        merged.score,
-        merged.names,
-        *(np.where(known, values, np.nan) for values in (credit, strict, pair)),
-    )
 
 
 def whole(log: JudgeLog, answers: Answers) -> Annotations | None:
@@ -160,6 +90,18 @@ def jackknife(value: float, without: Floats) -> Share:
     n = len(without)
     error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
     return interval(value, value, error, n, -1.0, 1.0)
+
+
+def flat(row: Any) -> dict[str, Any]:
+    """Return the figures of a dataclass as cells of a table, with the ends of their intervals."""
+    cells: dict[str, Any] = {}
+    for name, value in vars(row).items():
+        if isinstance(value, Share):
+            known = value if value.value == value.value else (None,) * 3
+            cells |= dict(zip((name, f"{name}_low", f"{name}_high"), known, strict=True))
+        else:
+            cells[name] = plain(value)
+    return cells
 
 
 def plain(value: Any) -> Any:

@@ -18,20 +18,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import log_expit, logit, softmax
 from scipy.stats import binomtest
 
 from finegold.errors import InputError
-from finegold.insight.judges.answers import HALF, Answers, Share, mean_of
+from finegold.insight.judges.answers import Share, mean_of
 from finegold.insight.votes import Flags, Floats, Integers
-from finegold.io.judge_logs import TIED, UNDECIDED, JudgeLog
+from finegold.io.judge_logs import HALF, TIED, UNDECIDED, Answers, JudgeLog
 from finegold.io.verdicts import fold, number_of
 from finegold.votes.encoding import MISSING
 
-# with more judges, panels are extended from the best ones of each size
-ALL_PANELS_OF = 10
-# panels of each size that are extended
-BEAM = 8
+# panels of each size that are extended by a further judge
+BEAM = 32
 LARGEST_PANEL = 7
 # of the truths: panels are chosen on four and measured on the other one
 FOLDS = 5
@@ -112,38 +110,34 @@ class Members(NamedTuple):
     excess: Floats
     # [J] of an item
     price: Floats
-    # what an answer by chance counts; None where several classes share it
-    chance: float | None
+    # what an item without an answer counts
+    chance: float
     # the range of scores; 0 for classes
-    span: float = 0.0
+    span: float
 
     def credit(self, panels: Flags) -> Floats:
         """[panels, T] Return the accuracy of panels, given as rows of booleans, on each item; NaN
         without an answer.
         """
-        weights = discounted(panels * self.weight, panels, self.group, self.excess)
         J, T, K = self.share.shape
-        return self.credit_of((weights @ self.share.reshape(J, T * K)).reshape(-1, T, K))
-
-    def credit_of(self, points: Floats) -> Floats:
-        """[panels, T] Return how accurate the classes with most points [panels, T, K] are; several
-        share the credit.
-        """
+        weights = discounted(panels * self.weight, panels, self.group, self.excess)
+        points = (weights @ self.share.reshape(J, T * K)).reshape(-1, T, K)
         if self.span:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                apart = np.abs(points[..., 0] / points[..., 1] - self.gold)
-            return np.asarray(1 - apart / self.span)
-        is_top = (points >= points.max(axis=2, keepdims=True) - 1e-9) & (points > 0)
-        right, n = is_top[:, np.arange(points.shape[1]), self.gold], is_top.sum(axis=2)
-        shared = right / np.maximum(n, 1) if self.chance is None else self.chance
-        return np.where(n > 1, shared, np.where(n == 1, right, np.nan))
+            with np.errstate(invalid="ignore"):
+                apart = points[..., 0] / points[..., 1] - self.gold
+            return np.asarray(1 - np.abs(apart) / self.span)
+        is_top = points >= points.max(axis=2, keepdims=True) - 1e-9
+        n_top = is_top.sum(axis=2)
+        # classes with as many points share the credit; between two sides it is chance
+        credit = is_top[:, np.arange(T), self.gold] / n_top
+        credit[(n_top > 1) & (self.chance == HALF)] = HALF
+        return np.where(points.any(axis=2), credit, np.nan)
 
     def credit_or_chance(self, panels: Flags) -> Floats:
         """[panels, T] Return the same, with chance where no member of a panel answered."""
         parts = np.array_split(panels, len(panels) // 64 + 1)
         credit = np.concatenate([self.credit(part) for part in parts])
-        chance = 1 / self.share.shape[2] if self.chance is None else self.chance
-        return np.where(np.isnan(credit), chance, credit)
+        return np.where(np.isnan(credit), self.chance, credit)
 
 
 def discounted(weights: Floats, panels: Any, group: Integers, excess: Floats) -> Floats:
@@ -167,11 +161,12 @@ def members_of(
     place[known] = np.arange(len(known))
     kept = (place[answers.item] >= 0) & (answers.answer != MISSING)
     gold: Any = log.gold[known].astype(np.int64)
-    span, chance = 0.0, HALF if log.kind == "pairwise" else None
+    span, chance = 0.0, HALF
     if log.is_ordered:
-        gold, span, chance = log.scores[gold], max(float(np.ptp(log.scores)), 1e-9), HALF
+        gold, span = log.scores[gold], max(float(np.ptp(log.scores)), 1e-9)
         points = np.stack([answers.score[kept], np.ones(int(kept.sum()))], axis=1)
     else:
+        chance = HALF if log.kind == "pairwise" else 1 / len(answers.names)
         is_split = (answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED)
         points = np.where(is_split, 1.0, answers.points)[kept]
         points = points / points.sum(axis=1, keepdims=True)
@@ -188,111 +183,81 @@ def weights_of(log: JudgeLog, answers: Answers, items: Flags | None = None) -> F
     known = np.isfinite(answers.credit) & (answers.answer != MISSING)
     known &= True if items is None else items[answers.item]
     judge, J = answers.judge[known], log.n_judges
-    n = np.bincount(judge, minlength=J).astype(float)
+    n = np.bincount(judge, minlength=J) + PRIOR_ANSWERS
     if log.is_ordered:
         error = answers.score[known] - log.scores[log.gold[answers.item[known]]]
         prior = max(float(np.ptp(log.scores)), 1e-9) ** 2 / 12
-        return (n + PRIOR_ANSWERS) / (
-            np.bincount(judge, error**2, minlength=J) + PRIOR_ANSWERS * prior
-        )
-    return log_odds(np.bincount(judge, answers.credit[known], minlength=J), n, len(answers.names))
-
-
-def log_odds(right: Any, n: Floats, n_classes: int) -> Floats:
-    """Return the weight of a vote from the number of right answers: 0 for a judge no better than
-    chance.
-    """
-    chance = 1 / max(n_classes, 2)
-    return np.asarray(logit((right + PRIOR_ANSWERS * chance) / (n + PRIOR_ANSWERS)) - logit(chance))
+        return n / (np.bincount(judge, error**2, minlength=J) + PRIOR_ANSWERS * prior)
+    # 0 for a judge no better than chance
+    chance = 1 / max(len(answers.names), 2)
+    right = np.bincount(judge, answers.credit[known], minlength=J) + PRIOR_ANSWERS * chance
+    return np.asarray(logit(right / n) - logit(chance))
 
 
 def frontier(members: Members) -> list[Panel]:
     """Return the panels that are more accurate on the gold than every cheaper one, the cheapest
     first.
+
+    Their accuracy is that of the choice: for each fold, the truths of the other folds choose the
+    best panel that costs no more, which is measured on the fold. Where folds choose differently,
+    the interval is wider by their differences.
     """
-    panels = _candidates(members, np.ones(len(members.gold), bool))
-    accuracy, cost = members.credit_or_chance(panels).mean(axis=1), panels @ members.price
-    folds, trials = np.random.default_rng(0).permutation(len(members.gold)) % FOLDS, []
-    for fold_ in range(FOLDS):
-        rivals = _candidates(members, folds != fold_)
-        trials.append((rivals @ members.price, members.credit_or_chance(rivals)))
-    best, kept = -np.inf, []
+    panels = _candidates(members)
+    credit, cost = members.credit_or_chance(panels), panels @ members.price
+    accuracy, T = credit.mean(axis=1), credit.shape[1]
+    folds = np.random.default_rng(0).permutation(T) % FOLDS
+    elsewhere = np.stack([credit[:, folds != number].mean(axis=1) for number in range(FOLDS)])
+    best, found = -np.inf, []
     for row in np.lexsort((-accuracy, cost)).tolist():
-        if accuracy[row] > best + MIN_GAIN:
-            share = _cross_validated(
-                [credit[price <= cost[row]] for price, credit in trials], folds
-            )
-            if share.value > best + MIN_GAIN:
-                best = share.value
-                judges = tuple(
-                    name for name, is_in in zip(members.names, panels[row], strict=True) if is_in
-                )
-                n_gold = int(np.isfinite(members.credit(panels[row][None])).sum())
-                kept.append(Panel(judges, float(cost[row]), share, n_gold))
-    return kept
+        if accuracy[row] <= best + MIN_GAIN:
+            continue
+        rivals = np.flatnonzero(cost <= cost[row])
+        chosen = rivals[elsewhere[:, rivals].argmax(axis=1)]
+        value, low, high = mean_of(credit[chosen[folds], np.arange(T)])
+        apart = 2 * float(accuracy[chosen].std())
+        low, high = value - np.hypot(value - low, apart), value + np.hypot(high - value, apart)
+        if value > best + MIN_GAIN:
+            best = value
+            judges = tuple(np.array(members.names)[panels[row]].tolist())
+            n_gold = int(np.isfinite(members.credit(panels[[row]])).sum())
+            share = Share(value, max(float(low), 0.0), min(float(high), 1.0))
+            found.append(Panel(judges, float(cost[row]), share, n_gold))
+    return found
 
 
-def _candidates(members: Members, is_known: Flags) -> Flags:
-    """Return all panels as rows of booleans or, with many judges, extensions of the best ones of
-    each size.
-    """
+def _candidates(members: Members) -> Flags:
+    """Return panels as rows of booleans: extensions of the best ones of each size, and all judges."""
     J = len(members.names)
-    if J <= ALL_PANELS_OF:
-        return (np.arange(1, 2**J)[:, None] >> np.arange(J) & 1).astype(bool)
     sizes = [single := np.eye(J, dtype=bool)]
     for size in range(2, min(LARGEST_PANEL, J) + 1):
         longer = (sizes[-1][:, None, :] | single[None]).reshape(-1, J)
         longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
-        credit = members.credit_or_chance(longer)[:, is_known].mean(axis=1)
+        credit = members.credit_or_chance(longer).mean(axis=1)
         sizes.append(longer[np.argsort(-credit, kind="stable")[:BEAM]])
     return np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
-
-
-def _cross_validated(trials: Sequence[Floats], folds: Integers) -> Share:
-    """Return the accuracy of the best of some rivals, which is less than it has on the truths that
-    choose it.
-    """
-    # For each fold there are the credits [rivals, T] that the truths of the other folds lead to.
-    # These choose the best rival, which is measured on the fold. Where folds choose differently,
-    # the interval is wider by their differences.
-    chosen = [
-        credit[credit[:, folds != number].mean(axis=1).argmax()]
-        for number, credit in enumerate(trials)
-    ]
-    value, low, high = mean_of(np.array(chosen)[folds, np.arange(len(folds))])
-    apart = 2 * float(np.std([credit.mean() for credit in chosen]))
-    return Share(
-        value,
-        max(value - np.hypot(value - low, apart), 0.0),
-        min(value + np.hypot(high - value, apart), 1.0),
-    )
 
 
 def choose(panels: Sequence[Panel]) -> Panel:
     """Return the cheapest panel whose accuracy is within one standard error of the best one's."""
     best = panels[-1].accuracy
-    return next(
-        panel for panel in panels if panel.accuracy.value >= best.value - (best.high - best.low) / 4
-    )
+    least = best.value - (best.high - best.low) / 4
+    return next(panel for panel in panels if panel.accuracy.value >= least)
 
 
 def compare_panels(
     members: Members, first: Sequence[str], second: Sequence[str]
 ) -> JudgeComparison:
     """Compare two judges or panels on the items with known truths that both answered."""
-    one, other = members.credit(
-        np.array([np.isin(members.names, list(names)) for names in (first, second)])
-    )
+    sides = np.array([np.isin(members.names, list(names)) for names in (first, second)])
+    one, other = members.credit(sides)
     apart = (one - other)[np.isfinite(one - other)]
     if not len(apart):
         names = f"{' + '.join(first)} and {' + '.join(second)}"
         raise InputError(f"{names} answered no item with a known truth in common")
     better, worse = int((apart > 1e-12).sum()), int((apart < -1e-12).sum())
-    p = binomtest(better, better + worse).pvalue if better + worse else 1.0
+    p = float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
     difference = mean_of(apart, -1.0, 1.0)
-    return JudgeComparison(
-        tuple(first), tuple(second), len(apart), better, worse, difference, float(p)
-    )
+    return JudgeComparison(tuple(first), tuple(second), len(apart), better, worse, difference, p)
 
 
 # A panel that decides.
@@ -352,46 +317,39 @@ class JudgePanel:
             odd = next(name for name in verdicts if name not in weights)
             raise InputError(f"there is no judge {odd!r} in the panel: {', '.join(self.judges)}")
         if self.biases:
-            return self._mean(verdicts, weights)
+            return self._mean(verdicts)
         points = [0.0] * len(self.classes)
-        said = False
         for name, verdict in verdicts.items():
-            code = code_of.get(verdict)
-            if code is None:
-                code = code_of.get(fold(verdict)) if verdict is not None else None
-            if code is not None:
-                points[code] += weights[name][0]
-                said = True
-        if not said:
+            code = code_of.get(verdict, code_of.get(fold(verdict)))
+            if code is not None and verdict is not None:
+                points[code] += weights[name]
+        if not any(points):
             return Decision(None, None, True)
         top = max(points)
-        best = points.index(top)
         share = 1 / sum(math.exp(point - top) for point in points)
         share = min(max(share, 1e-9), 1 - 1e-9)
         offset, slope = self.calibration
         p = 1 / (1 + math.exp(-(offset + slope * math.log(share / (1 - share)))))
-        is_tied = points.count(top) > 1
-        return Decision(self.classes[best], p, is_tied or p < self.ask_below)
+        label = self.classes[points.index(top)]
+        return Decision(label, p, points.count(top) > 1 or p < self.ask_below)
 
-    def _mean(self, verdicts: Mapping[str, Any], weights: Mapping[str, Any]) -> Decision:
+    def _mean(self, verdicts: Mapping[str, Any]) -> Decision:
         low, high = float(self.classes[0]), float(self.classes[-1])
-        known = [
-            (weights[name][0], min(max(score - weights[name][1], low), high))
-            for name, said in verdicts.items()
-            if said is not None and (score := number_of(fold(said))) is not None
-        ]
-        if not known:
+        scores, weights = [], []
+        for name, weight, bias in zip(self.judges, self.weights, self.biases, strict=True):
+            if (score := number_of(fold(verdicts.get(name, "")))) is not None:
+                scores.append(min(max(score - bias, low), high))
+                weights.append(weight)
+        if not scores:
             return Decision(None, None, True)
-        mean = sum(w * score for w, score in known) / sum(w for w, _ in known)
-        scores = [score for _, score in known]
+        mean = sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)
         return Decision(mean, None, max(scores) - min(scores) > ASK_APART * (high - low))
 
     @cached_property
-    def _lookup(self) -> tuple[dict[str, tuple[float, float]], dict[Any, int]]:
-        biases = self.biases or (0.0,) * len(self.judges)
-        weights = dict(zip(self.judges, zip(self.weights, biases, strict=True), strict=True))
+    def _lookup(self) -> tuple[dict[str, float], dict[Any, int]]:
         codes: dict[Any, int] = {fold(name): code for code, name in enumerate(self.classes)}
-        return weights, codes | {name: code for code, name in enumerate(self.classes)}
+        codes |= {name: code for code, name in enumerate(self.classes)}
+        return dict(zip(self.judges, self.weights, strict=True)), codes
 
     def save(self, path: str | Path) -> None:
         """Write the panel to a JSON file, which `finegold.judges.load` reads.
@@ -415,49 +373,39 @@ def load_panel(path: str | Path) -> JudgePanel:
 
 
 def fit_panel(
-    log: JudgeLog,
-    answers: Answers,
-    judges: Iterable[str],
-    group: Integers,
-    excess: Floats,
-    ask_below: float,
+    log: JudgeLog, answers: Answers, judges: Iterable[str], members: Members, ask_below: float
 ) -> JudgePanel:
     """Fit the weights of a panel and its probabilities to the known truths."""
     is_in = np.isin(log.judge_names, list(judges))
 
     def weights(items: Flags | None = None) -> Floats:
-        raw = np.maximum(weights_of(log, answers, items), LEAST_WEIGHT)
-        return np.asarray(discounted((raw * is_in)[None], is_in[None], group, excess)[0])
+        raw = np.maximum(weights_of(log, answers, items), LEAST_WEIGHT) * is_in
+        return np.asarray(discounted(raw[None], is_in[None], members.group, members.excess)[0])
 
-    names = tuple(name for name, each in zip(log.judge_names, is_in, strict=True) if each)
+    names = tuple(np.array(log.judge_names)[is_in].tolist())
     known = np.flatnonzero(log.gold != MISSING)
     own = tuple(weights()[is_in].tolist())
     if log.is_ordered:
         said = np.isfinite(answers.credit) & np.isfinite(answers.score)
         error = answers.score[said] - log.scores[log.gold[answers.item[said]]]
-        n = np.bincount(answers.judge[said], minlength=log.n_judges)
-        bias = np.bincount(answers.judge[said], error, minlength=log.n_judges) / (n + PRIOR_ANSWERS)
+        n = np.bincount(answers.judge[said], minlength=log.n_judges) + PRIOR_ANSWERS
+        bias = np.bincount(answers.judge[said], error, minlength=log.n_judges) / n
         ends = (str(log.class_names[0]), str(log.class_names[-1]))
         biases = tuple(bias[is_in].tolist())
         return JudgePanel(names, ends, own, biases=biases, ask_below=ask_below, n_gold=len(known))
     folds = np.random.default_rng(0).permutation(len(known)) % FOLDS
-    confidence, right = np.zeros(len(known)), np.zeros(len(known))
+    p = np.zeros((len(known), len(answers.names)))
     for number in range(FOLDS):
-        inside = np.zeros(log.n_items, bool)
-        inside[known[folds != number]] = True
+        taught = np.isin(np.arange(log.n_items), known[folds != number])
         points = np.zeros((log.n_items, len(answers.names)))
-        np.add.at(points, answers.item, weights(inside)[answers.judge][:, None] * answers.points)
-        mine = known[folds == number]
-        p = np.exp(points[mine] - points[mine].max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        confidence[folds == number] = p.max(axis=1)
-        right[folds == number] = p.argmax(axis=1) == log.gold[mine]
-    x = logit(np.clip(confidence, 1e-6, 1 - 1e-6))
+        np.add.at(points, answers.item, weights(taught)[answers.judge][:, None] * answers.points)
+        p[folds == number] = softmax(points[known[folds == number]], axis=1)
+    sign = np.where(p.argmax(axis=1) == log.gold[known], 1.0, -1.0)
+    x = logit(np.clip(p.max(axis=1), 1e-6, 1 - 1e-6))
 
     def loss(ab: Floats) -> float:
-        p = np.clip(expit(ab[0] + ab[1] * x), 1e-12, 1 - 1e-12)
-        fit = right * np.log(p) + (1 - right) * np.log(1 - p)
-        return float((ab[0] ** 2 + (ab[1] - 1) ** 2) / 2 - fit.sum())
+        near = (ab[0] ** 2 + (ab[1] - 1) ** 2) / 2
+        return float(near - log_expit(sign * (ab[0] + ab[1] * x)).sum())
 
     offset, slope = minimize(loss, np.array([0.0, 1.0]), method="Nelder-Mead").x.tolist()
     classes = tuple(str(name) for name in answers.names)

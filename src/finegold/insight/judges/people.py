@@ -24,10 +24,10 @@ import polars as pl
 from scipy.stats import ttest_1samp
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.insight.judges.answers import NOTHING, Answers, Share, mean_of, share_of
+from finegold.insight.judges.answers import NOTHING, Share, mean_of, share_of
 from finegold.insight.votes import Floats
 from finegold.io.judge_calls import MOST_CLASSES
-from finegold.io.judge_logs import UNDECIDED, JudgeLog
+from finegold.io.judge_logs import UNDECIDED, Answers, JudgeLog
 from finegold.votes.encoding import MISSING
 
 EPSILON = {"expert": 0.2, "trained": 0.15, "crowd": 0.1}
@@ -58,40 +58,35 @@ class ClassScore:
 
 def by_class(log: JudgeLog, answers: Answers) -> dict[str, list[ClassScore]]:
     """Return how good each judge is at each class; empty for scores with many values."""
-    if len(answers.names) > MOST_CLASSES:
+    if (K := len(answers.names)) > MOST_CLASSES:
         return {}
-    tables = confusion(log, answers)
-    found = {}
-    for name, table in tables.items():
-        truths, said = table.sum(axis=1), table.sum(axis=0)
-        total = int(table.sum())
-        found[name] = [
+    gold = log.gold[answers.item]
+    known = (gold >= 0) & (gold < K)
+    # truths by answers; the last column is of those that are undecided or failed
+    tables = np.zeros((log.n_judges, K, K + 1), np.int64)
+    answer = np.where(answers.answer >= 0, answers.answer, K)
+    np.add.at(tables, (answers.judge[known], gold[known], answer[known]), 1)
+    found: dict[str, list[ClassScore]] = {}
+    for name, table in zip(log.judge_names, tables, strict=True):
+        truths, said, right, total = (
+            table.sum(axis=1),
+            table.sum(axis=0),
+            table.diagonal(),
+            table.sum(),
+        )
+        classes = [
             ClassScore(
                 label=str(label),
                 n=int(truths[k]),
-                sensitivity=share_of(table[k, k], truths[k]),
-                specificity=share_of(total - truths[k] - said[k] + table[k, k], total - truths[k]),
-                precision=share_of(table[k, k], said[k]),
+                sensitivity=share_of(right[k], truths[k]),
+                specificity=share_of(total - truths[k] - said[k] + right[k], total - truths[k]),
+                precision=share_of(right[k], said[k]),
             )
             for k, label in enumerate(answers.names)
             if truths[k] or said[k]
         ]
-    return {name: classes for name, classes in found.items() if classes}
-
-
-def confusion(log: JudgeLog, answers: Answers) -> dict[str, Any]:
-    """Return a table for each judge: truths by answers, of which the last two are undecided and
-    failed.
-    """
-    K = len(answers.names)
-    gold = log.gold[answers.item]
-    code = np.select(
-        [answers.answer == UNDECIDED, answers.answer == MISSING], [K, K + 1], answers.answer
-    )
-    table = np.zeros((log.n_judges, K, K + 2), np.int64)
-    known = (gold >= 0) & (gold < K)
-    np.add.at(table, (answers.judge[known], gold[known], code[known]), 1)
-    return dict(zip(log.judge_names, table, strict=True))
+        found |= {name: classes} if classes else {}
+    return found
 
 
 def disagreements(log: JudgeLog, answers: Answers) -> pl.DataFrame:
@@ -100,10 +95,8 @@ def disagreements(log: JudgeLog, answers: Answers) -> pl.DataFrame:
     """
     gold = log.gold[answers.item]
     wrong = np.flatnonzero((gold >= 0) & (answers.answer != gold))
-    n_wrong = np.bincount(answers.item[wrong], minlength=log.n_items)
-    wrong = wrong[
-        np.lexsort((answers.judge[wrong], answers.item[wrong], -n_wrong[answers.item[wrong]]))
-    ]
+    n_wrong = np.bincount(answers.item[wrong], minlength=log.n_items)[answers.item]
+    wrong = wrong[np.lexsort((answers.judge[wrong], answers.item[wrong], -n_wrong[wrong]))]
     words = {UNDECIDED: UNDECIDED_WORD, MISSING: FAILED_WORD}
     items = answers.item[wrong]
 
@@ -117,7 +110,7 @@ def disagreements(log: JudgeLog, answers: Answers) -> pl.DataFrame:
         "judge": [log.judge_names[j] for j in answers.judge[wrong]],
         "verdict": [name(code, i) for code, i in zip(answers.answer[wrong], items, strict=True)],
         "truth": [name(code, i) for code, i in zip(gold[wrong], items, strict=True)],
-        "judges_wrong": n_wrong[items],
+        "judges_wrong": n_wrong[wrong],
     }
     frame = pl.DataFrame(columns, schema_overrides=dict.fromkeys(list(columns)[:4], pl.String))
     about = log.about[items] if log.about.height else log.about
@@ -177,10 +170,9 @@ def may_replace(
     log: JudgeLog, answers: Answers, epsilon: float | str = "expert"
 ) -> list[Replacement]:
     """Make the alternative annotator test for each judge, the most probable advantage first."""
-    if isinstance(epsilon, str):
-        if epsilon not in EPSILON:
-            raise InputError(f"epsilon is a number or one of {', '.join(EPSILON)}, not {epsilon!r}")
-        epsilon = EPSILON[epsilon]
+    if isinstance(epsilon, str) and epsilon not in EPSILON:
+        raise InputError(f"epsilon is a number or one of {', '.join(EPSILON)}, not {epsilon!r}")
+    least = EPSILON[epsilon] if isinstance(epsilon, str) else float(epsilon)
     if log.people is None or len(log.people.names) < 2:
         who = use(people=Placeholder("NAMES"), text="to say which judges are people")
         raise InputError(
@@ -188,53 +180,49 @@ def may_replace(
             " on, and the log has no such votes",
             remedies=[who, use(gold=Placeholder("FILE"), text="with a row per person and item")],
         )
-    votes, found = _people_table(log), []
-    for j, name in enumerate(log.judge_names):
-        mine = answers.judge == j
-        said = np.full(log.n_items, np.nan)
-        if log.is_ordered:
-            said[answers.item[mine]] = answers.score[mine]
-        else:
-            codes = answers.answer[mine]
-            said[answers.item[mine]] = np.where(codes == MISSING, np.nan, codes)
-        found.append(_test(log, name, said, votes, float(epsilon)))
-    known = [each for each in found if each is not None]
-    if not known:
+    codes, classes = _people_table(log), np.arange(len(log.class_names), dtype=float)
+    values = np.where(codes >= 0, (log.scores if log.is_ordered else classes)[codes], np.nan)
+    answer = np.where(answers.answer == MISSING, np.nan, answers.answer)
+    said = np.full((log.n_judges, log.n_items), np.nan)
+    said[answers.judge, answers.item] = answers.score if log.is_ordered else answer
+    tests = (
+        _test(name, own, values, log.people.names, least, log.is_ordered)
+        for name, own in zip(log.judge_names, said, strict=True)
+    )
+    if not (found := [each for each in tests if each is not None]):
         raise InputError(
             f"no person voted on {MIN_ITEMS} items that a judge and another person voted on, too"
         )
-    return sorted(known, key=lambda each: -each.advantage)
+    return sorted(found, key=lambda each: -each.advantage)
 
 
 def _test(
-    log: JudgeLog, judge: str, said: Floats, votes: Any, epsilon: float
+    judge: str,
+    said: Floats,
+    values: Floats,
+    people: list[str],
+    epsilon: float,
+    is_ordered: bool,
 ) -> Replacement | None:
-    usable = np.isfinite(said) & ((votes >= 0).sum(axis=0) >= 2)
-    own = log.scores if log.is_ordered else np.arange(len(log.class_names), dtype=float)
-    values = np.where(votes >= 0, own[np.maximum(votes, 0)], np.nan)
+    """Test one judge, given what it and people [people, items] say; NaN where they say nothing."""
+    usable = np.isfinite(said) & (np.isfinite(values).sum(axis=0) >= 2)
     p_values, advantages, n_items = {}, [], 0
-    for h, person in enumerate(log.people.names if log.people else []):
+    for h, person in enumerate(people):
         items = np.flatnonzero(usable & np.isfinite(values[h]))
         if len(items) < MIN_ITEMS:
             continue
         others = np.delete(values[:, items], h, axis=0)
-
-        def agreement(mine: Floats, others: Any = others) -> Floats:
-            if log.is_ordered:
-                return np.asarray(-np.sqrt(np.nanmean((others - mine) ** 2, axis=0)))
-            same = np.where(np.isnan(others), np.nan, others == mine)
-            return np.asarray(np.nanmean(same, axis=0))
-
-        by_judge, by_person = agreement(said[items]), agreement(values[h, items])
-        wins, losses = by_judge >= by_person, by_person >= by_judge
-        apart = losses.astype(float) - wins
-        is_constant = np.ptp(apart) == 0
-        p = (
-            float(apart[0] >= epsilon)
-            if is_constant
-            else ttest_1samp(apart, epsilon, alternative="less").pvalue
-        )
-        p_values[person] = float(p)
+        sides = np.stack([said[items], values[h, items]])[:, None]
+        if is_ordered:
+            agreement = -np.sqrt(np.nanmean((others - sides) ** 2, axis=1))
+        else:
+            agreement = np.nanmean(np.where(np.isnan(others), np.nan, others == sides), axis=1)
+        wins, losses = agreement[0] >= agreement[1], agreement[1] >= agreement[0]
+        apart = losses * 1.0 - wins
+        p = float(apart[0] >= epsilon)
+        if np.ptp(apart):
+            p = float(ttest_1samp(apart, epsilon, alternative="less").pvalue)
+        p_values[person] = p
         advantages.append(float(wins.mean()))
         n_items = max(n_items, len(items))
     if not p_values:
@@ -242,7 +230,6 @@ def _test(
     m = len(p_values)
     bounds = np.arange(1, m + 1) / m * FALSE_DISCOVERIES / (1 / np.arange(1, m + 1)).sum()
     below = np.flatnonzero(np.sort(list(p_values.values())) <= bounds)
-    rate = (below[-1] + 1) / m if below.size else 0.0
-    return Replacement(
-        judge, float(rate), float(np.mean(advantages)), bool(rate >= 0.5), m, n_items, p_values
-    )
+    rate = float((below[-1] + 1) / m if below.size else 0.0)
+    advantage = float(np.mean(advantages))
+    return Replacement(judge, rate, advantage, rate >= 0.5, m, n_items, p_values)

@@ -13,7 +13,6 @@ fails where nearly everything passes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,20 +56,15 @@ def rate_of(
     group: str, verdicts: Floats, truth: Floats, low: float, high: float, level: float = 0.95
 ) -> Rate:
     """Return the rate of some items, given verdicts [J, N] and truths [N], NaN where there is none."""
-    known = np.isfinite(truth)
-    n, N = int(known.sum()), len(truth)
-    with np.errstate(invalid="ignore"):
-        raw = float(np.nanmean(verdicts)) if np.isfinite(verdicts).any() else np.nan
+    n, N = int(np.isfinite(truth).sum()), len(truth)
+    raw = float(np.nanmean(verdicts)) if np.isfinite(verdicts).any() else np.nan
     rate = alone = gladen = NOTHING
     if n >= MIN_GOLD:
-        guess = guesses(verdicts, truth)
-        rate = corrected(guess, truth, low, high, level)
+        rate = corrected(guesses(verdicts, truth), truth, low, high, level)
         alone = corrected(np.zeros(N), truth, low, high, level)
         if (low, high) == (0.0, 1.0):
             gladen = _rogan_gladen(verdicts, truth)
-    halve = 0
-    if 0 < n < N:
-        halve = int(np.ceil(1 / ((1 / n - 1 / N) / 4 + 1 / N)))
+    halve = int(np.ceil(1 / ((1 / n - 1 / N) / 4 + 1 / N))) if 0 < n < N else 0
     return Rate(group, raw, rate, alone, gladen, N, n, halve)
 
 
@@ -78,10 +72,10 @@ def guesses(verdicts: Floats, truth: Floats) -> Floats:
     """[N] Return what the verdicts [J, N] let expect of each item: those of judges that are worth
     more count more. The guess of a checked item is learned from other items.
     """
-    known = np.flatnonzero(np.isfinite(truth))
-    with np.errstate(invalid="ignore"):
-        centre = np.nan_to_num(np.nanmean(verdicts, axis=1, keepdims=True))
-    said = np.where(np.isfinite(verdicts), verdicts - centre, 0.0).T
+    known, is_said = np.flatnonzero(np.isfinite(truth)), np.isfinite(verdicts)
+    sums, n = np.nansum(verdicts, axis=1), is_said.sum(axis=1)
+    centre = (sums / np.maximum(n, 1))[:, None]
+    said = np.where(is_said, verdicts - centre, 0.0).T
     said = said - said.mean(axis=0)
     folds = np.random.default_rng(0).permutation(len(known)) % FOLDS
     guess = np.zeros((FOLDS, len(truth)))
@@ -95,31 +89,23 @@ def guesses(verdicts: Floats, truth: Floats) -> Floats:
     return mean
 
 
-def corrected(
-    guess: Floats,
-    truth: Floats,
-    low: float,
-    high: float,
-    level: float = 0.95,
-) -> Share:
+def corrected(guess: Floats, truth: Floats, low: float, high: float, level: float = 0.95) -> Share:
     """Return the mean of the truths, known for some items and guessed for all."""
     known = np.isfinite(truth)
     y, f, n, N = truth[known], guess[known], int(known.sum()), len(truth)
-    spread = float(((f - f.mean()) ** 2).mean())
-    common = float(((f - f.mean()) * (y - y.mean())).mean())
+    spread, common = float(np.var(f)), float(((f - f.mean()) * (y - y.mean())).mean())
     slope = max(common / spread, 0.0) if spread > 1e-12 else 0.0
     rest = y - slope * f
     value = min(max(slope * float(guess.mean()) + float(rest.mean()), low), high)
     # two more checks, one at each end: the error is never zero
-    span = high - low
     apart = np.concatenate([rest - rest.mean(), [low - value, high - value]])
     variance = float((apart**2).mean()) / n * (1 - n / N)
     if variance <= 0:
         return Share(value, value, value)
     side = (1 - level) / 2
-    smooth = (n * value + low + high) / (n + 2)
-    if span == 1.0 and low == 0.0:
+    if (low, high) == (0.0, 1.0):
         half = float(stdtrit(n - 1, 1 - side) / stdtrit(1e9, 1 - side))
+        smooth = (n * value + 1) / (n + 2)
         m = max(smooth * (1 - smooth) / (variance * half**2), 1.0)
         a = value * m
         bottom = float(betaincinv(a, m - a + 1, side)) if a > 0 else 0.0
@@ -132,42 +118,22 @@ def corrected(
 def _rogan_gladen(verdicts: Floats, truth: Floats) -> Share:
     """Return the share that most verdicts imply, given their sensitivity and specificity."""
     # where every call failed, nothing passed
-    known = ~np.isnan(verdicts)
-    said = (np.where(known, verdicts, 0.0).sum(axis=0) > 0.5 * known.sum(axis=0)) * 1.0
+    said = (np.nansum(verdicts, axis=0) > 0.5 * np.isfinite(verdicts).sum(axis=0)) * 1.0
     passes, fails = truth == 1, truth == 0
     if passes.sum() < 2 or fails.sum() < 2:
         return NOTHING
     parts = [said[passes], 1 - said[fails], said]
     # with one more item of each kind, so that no share is 0 or 1
-    shares = [(part.sum() + 1) / (len(part) + 2) for part in parts]
+    n = np.array([len(part) + 2 for part in parts])
+    shares = (np.array([part.sum() for part in parts]) + 1) / n
     sensitivity, specificity, observed = shares
-    slope = sensitivity + specificity - 1
-    if slope <= 0.05:
+    if (slope := sensitivity + specificity - 1) <= 0.05:
         return NOTHING
     value = (observed + specificity - 1) / slope
-    errors = [
-        share * (1 - share) / (len(part) + 2) for share, part in zip(shares, parts, strict=True)
-    ]
-    by = (-value / slope, (1 - value) / slope, 1 / slope)
-    error = float(np.sqrt(sum(each**2 * e for each, e in zip(by, errors, strict=True))))
+    by = np.array([-value, 1 - value, 1]) / slope
+    half = 1.96 * float(np.sqrt((by**2 * shares * (1 - shares) / n).sum()))
     value = min(max(float(value), 0.0), 1.0)
-    return Share(value, max(value - 1.96 * error, 0.0), min(value + 1.96 * error, 1.0))
-
-
-def rates_of(
-    groups: Sequence[str],
-    group: Integers,
-    verdicts: Floats,
-    truth: Floats,
-    low: float,
-    high: float,
-) -> list[Rate]:
-    """Return the rate of each group; the intervals hold for all groups together (Bonferroni)."""
-    level = 1 - 0.05 / max(len(groups), 1)
-    return [
-        rate_of(name, verdicts[:, group == code], truth[group == code], low, high, level)
-        for code, name in enumerate(groups)
-    ]
+    return Share(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
 def difference_of(
@@ -182,17 +148,13 @@ def difference_of(
     """Return the rate of one group of items minus that of another, paired by what `pair` says, such
     as the same question answered by two systems.
     """
-    guess = guesses(verdicts, truth)
-    rows = []
-    for side in (first, second):
-        place = np.full(int(pair.max()) + 1, -1)
-        place[pair[side]] = np.flatnonzero(side)
-        rows.append(place)
-    both = (rows[0] >= 0) & (rows[1] >= 0)
-    if not both.any():
+    sides = [np.flatnonzero(first), np.flatnonzero(second)]
+    _, at, at_other = np.intersect1d(pair[sides[0]], pair[sides[1]], return_indices=True)
+    one, other = sides[0][at], sides[1][at_other]
+    if not len(one):
         raise InputError("the two have no item in common that could be paired")
-    one, other = rows[0][both], rows[1][both]
     apart = truth[one] - truth[other]
     if np.isfinite(apart).sum() < MIN_GOLD:
         return NOTHING
+    guess = guesses(verdicts, truth)
     return corrected(guess[one] - guess[other], apart, low - high, high - low)

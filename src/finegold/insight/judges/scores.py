@@ -11,10 +11,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from finegold.insight.judges.answers import (
-    HALF,
     MIN_GOLD,
     NOTHING,
-    Answers,
     Share,
     interval,
     jackknife,
@@ -22,9 +20,9 @@ from finegold.insight.judges.answers import (
     plain,
     share_of,
 )
-from finegold.insight.votes import Floats, Integers
+from finegold.insight.votes import Floats
 from finegold.io.judge_calls import MOST_CLASSES
-from finegold.io.judge_logs import TIED, UNDECIDED, JudgeLog
+from finegold.io.judge_logs import HALF, UNDECIDED, Answers, JudgeLog
 from finegold.votes.encoding import MISSING
 
 
@@ -49,7 +47,7 @@ class JudgeScore:
             position: positive for the first one, negative for the second.
         swap_consistency, repeat_consistency: How often two verdicts on an item agree, in different
             orders and in the same one.
-        ties, failed: The share of verdicts that are ties, and of calls that failed.
+        failed: The share of calls that failed.
         agreement: The share of other judges' answers on the same items that are the same; of scores
             the correlation with the mean of the others.
         failures: The number of failed calls by reason.
@@ -71,7 +69,6 @@ class JudgeScore:
     position_bias: Share
     swap_consistency: Share
     repeat_consistency: Share
-    ties: Share
     failed: Share
     agreement: Share
     failures: dict[str, int]
@@ -99,16 +96,10 @@ def best_first(scores: list[JudgeScore]) -> list[JudgeScore]:
 
     def key(score: JudgeScore) -> tuple[float, float, str]:
         alike, same = score.agreement.value, score.swap_consistency.value
-        support = alike * same if same == same else alike
-        best = max(
-            (value for value in (score.correlation.value,) if value == value),
-            default=score.accuracy.value,
-        )
-        return (
-            2.0 if best != best else -best,
-            2.0 if support != support else -support,
-            score.judge,
-        )
+        support = alike if same != same else alike * same
+        best, other = score.correlation.value, score.accuracy.value
+        best = other if best != best else best
+        return 2.0 if best != best else -best, 2.0 if support != support else -support, score.judge
 
     return sorted(scores, key=key)
 
@@ -138,89 +129,72 @@ def score_judges(log: JudgeLog, answers: Answers) -> list[JudgeScore]:
     J = log.n_judges
     rows = np.searchsorted(answers.judge, np.arange(J + 1))
     used = log.answer != MISSING
-    calls, n_used, n_ties = (
+    calls, n_used, priced = (
         np.bincount(log.judge[kept], minlength=J)
-        for kept in (slice(None), used, used & (log.answer == TIED))
+        for kept in (slice(None), used, np.isfinite(log.cost))
     )
     costs = np.bincount(log.judge, np.nan_to_num(log.cost), minlength=J)
-    priced = np.bincount(log.judge[np.isfinite(log.cost)], minlength=J)
     alike, others = _agreement(log, answers)
     failures, scores = log.failures(), []
     for j, name in enumerate(log.judge_names):
         mine = slice(rows[j], rows[j + 1])
-        answered = answers.answer[mine] != MISSING
-        swaps, repeats = _consistency(answers, mine)
+        answer = answers.answer[mine]
         agreement = mean_of(alike[mine])
         if log.is_ordered:
             agreement = _correlation(answers.score[mine], others[mine])
-        scores.append(
-            JudgeScore(
-                judge=name,
-                n_verdicts=int(calls[j]),
-                n_gold=int(np.isfinite(answers.credit[mine]).sum()),
-                **against_gold(log, answers, mine),
-                undecided=mean_of((answers.answer[mine] == UNDECIDED)[answered].astype(float)),
-                position_bias=_position_bias(answers, mine),
-                swap_consistency=swaps,
-                repeat_consistency=repeats,
-                ties=share_of(n_ties[j], n_used[j]) if log.kind == "pairwise" else NOTHING,
-                failed=share_of(calls[j] - n_used[j], calls[j]),
-                agreement=agreement,
-                failures=failures[name],
-                cost=float(costs[j] / n_used[j]) if priced[j] and n_used[j] else np.nan,
-            )
+        score = JudgeScore(
+            judge=name,
+            n_verdicts=int(calls[j]),
+            n_gold=int(np.isfinite(answers.credit[mine]).sum()),
+            **against_gold(log, answers, mine),
+            undecided=mean_of((answer == UNDECIDED)[answer != MISSING] * 1.0),
+            **_by_order(answers.counts[:, mine]),
+            failed=share_of(calls[j] - n_used[j], calls[j]),
+            agreement=agreement,
+            failures=failures[name],
+            cost=float(costs[j] / n_used[j]) if priced[j] and n_used[j] else np.nan,
         )
+        scores.append(score)
     return scores
 
 
 def _agreement(log: JudgeLog, answers: Answers) -> tuple[Floats, Floats]:
     """Return how much of the other judges' answers on an item are the same, and their mean score."""
-    n, item = log.n_items, answers.item
+    n, item, nothing = log.n_items, answers.item, np.full(len(answers.item), np.nan)
+    said = np.isfinite(answers.score) if log.is_ordered else answers.points.any(axis=1)
+    n_others = np.bincount(item, said, minlength=n)[item] - said
+    of_others = np.where(n_others > 0, n_others, np.nan)
     if log.is_ordered:
-        said = np.isfinite(answers.score)
         score = np.nan_to_num(answers.score)
-        n_others = np.bincount(item, said, minlength=n)[item] - said
         rest = np.bincount(item, score, minlength=n)[item] - score
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.full(len(item), np.nan), np.where(n_others > 0, rest / n_others, np.nan)
+        return nothing, rest / of_others
     shares = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
     total = np.zeros((n, shares.shape[1]))
     np.add.at(total, item, shares)
-    has_share = shares.any(axis=1)
-    n_others = np.bincount(item, has_share, minlength=n)[item] - has_share
     alike = (shares * (total[item] - shares)).sum(axis=1)
-    return np.where(has_share & (n_others > 0), alike / np.maximum(n_others, 1), np.nan), alike
+    return np.where(said, alike / of_others, np.nan), nothing
 
 
-def _position_bias(answers: Answers, mine: slice) -> Share:
-    """Return the position bias of a judge, from the items that it saw in both orders."""
-    # A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both
-    # orders of an item the preference for an answer cancels, and what remains follows the position.
-    counts = answers.counts[:2, mine]
-    n = counts.sum(axis=2)
-    both = n.min(axis=0) > 0
-    if len(counts) < 2 or not both.any():
-        return NOTHING
-    follows = (counts[:, :, 0] - counts[:, :, 1]) * [[1.0], [-1.0]]
-    values = ((follows / np.maximum(n, 1)).sum(axis=0) / 2)[both]
-    # two more items, one each way: the error is never zero
-    more = np.concatenate([values, [-1.0, 1.0]])
-    error = float(more.std() / np.sqrt(len(more)))
-    return interval(float(values.mean()), float(values.mean()), error, len(values), -1.0, 1.0)
-
-
-def _consistency(answers: Answers, mine: slice) -> tuple[Share, Share]:
-    """Return how often two verdicts of a judge on an item agree: in different orders, and in the
-    same one.
+def _by_order(counts: Floats) -> dict[str, Share]:
+    """Return the position bias of a judge, and how often two verdicts on an item agree: in
+    different orders, and in the same one.
     """
-    counts = answers.counts[:, mine]
     n = counts.sum(axis=2)
     repeated = (counts * (counts - 1)).sum(axis=2) / np.maximum(n * (n - 1), 1)
-    if len(counts) < 2:
-        return NOTHING, mean_of(repeated[n > 1])
-    first, second = counts[:2] / np.maximum(n[:2], 1)[:, :, None]
-    swapped = (first * second).sum(axis=1)[n[:2].min(axis=0) > 0]
-    return mean_of(swapped), mean_of(repeated[n > 1])
+    figures = {"position_bias": NOTHING, "swap_consistency": NOTHING}
+    figures["repeat_consistency"] = mean_of(repeated[n > 1])
+    both = n[:2].min(axis=0) > 0
+    if len(counts) < 2 or not both.any():
+        return figures
+    first, second = counts[:2, both] / n[:2, both, None]
+    figures["swap_consistency"] = mean_of((first * second).sum(axis=1))
+    # A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both
+    # orders of an item the preference for an answer cancels, and what remains follows the position.
+    values = (first[:, 0] - first[:, 1] - second[:, 0] + second[:, 1]) / 2
+    # two more items, one each way: the error is never zero
+    more, value = np.concatenate([values, [-1.0, 1.0]]), float(values.mean())
+    error = float(more.std() / np.sqrt(len(more)))
+    return figures | {"position_bias": interval(value, value, error, len(values), -1.0, 1.0)}
 
 
 def against_gold(log: JudgeLog, answers: Answers, mine: slice) -> dict[str, Share]:
@@ -230,49 +204,41 @@ def against_gold(log: JudgeLog, answers: Answers, mine: slice) -> dict[str, Shar
     if known.sum() < MIN_GOLD:
         return figures
     truth, answer = log.gold[answers.item[mine]][known], answers.answer[mine][known]
-    figures |= {
-        "accuracy": mean_of(answers.credit[mine]),
-        "strict_accuracy": mean_of(answers.strict[mine]),
-        "pair_accuracy": mean_of(answers.pair[mine]),
-    }
+    figures["accuracy"] = mean_of(answers.credit[mine])
+    figures["strict_accuracy"] = mean_of(answers.strict[mine])
+    figures["pair_accuracy"] = mean_of(answers.pair[mine])
     said, K = answer != MISSING, len(log.class_names)
     if K <= MOST_CLASSES and said.any():
         # the last column is for undecided answers
-        table = np.zeros((K, K + 1), np.int64)
+        table = np.zeros((K, K + 1))
         np.add.at(table, (truth[said], np.where(answer == UNDECIDED, K, answer)[said]), 1)
         figures["kappa"] = _kappa(table)
     if log.is_ordered and said.sum() >= MIN_GOLD:
         score, value = answers.score[mine][known][said], log.scores[truth[said]]
         distance, span = score - value, float(np.ptp(log.scores))
-        figures |= {
-            "correlation": _correlation(score, value),
-            "weighted_kappa": _concordance(score, value),
-            "error": mean_of(np.abs(distance), 0.0, span, at_ends=0),
-            "bias": mean_of(distance, -span, span, at_ends=0),
-        }
+        figures["correlation"] = _correlation(score, value)
+        figures["weighted_kappa"] = _concordance(score, value)
+        figures["error"] = mean_of(np.abs(distance), 0.0, span, at_ends=0)
+        figures["bias"] = mean_of(distance, -span, span, at_ends=0)
     return figures
 
 
-def _kappa(table: Integers) -> Share:
+def _kappa(table: Floats) -> Share:
     """Return Cohen's kappa of truths and answers; undecided ones, in the last column, are half
     right.
     """
-
-    def kappa(table: Integers) -> float:
-        share = table / table.sum()
-        undecided = HALF * float(share[:, -1].sum())
-        expected = float(share.sum(axis=1) @ share[:, :-1].sum(axis=0)) + undecided
-        right = float(np.trace(share)) + undecided
-        return (right - expected) / (1 - expected) if expected < 1 else np.nan
-
+    # the whole table, and one without an item of each cell
     cells = np.argwhere(table > 0)
-    # one item less
-    counts, without = table[tuple(cells.T)], []
-    for cell in cells:
-        table[tuple(cell)] -= 1
-        without.append(kappa(table) if table.any() else np.nan)
-        table[tuple(cell)] += 1
-    return jackknife(kappa(table), np.repeat(without, counts))
+    tables = np.repeat(table[None], len(cells) + 1, axis=0)
+    tables[np.arange(len(cells)), cells[:, 0], cells[:, 1]] -= 1
+    share = tables / np.maximum(tables.sum(axis=(1, 2), keepdims=True), 1)
+    undecided = HALF * share[:, :, -1].sum(axis=1)
+    chance = (share.sum(axis=2) * share[:, :, :-1].sum(axis=1)).sum(axis=1) + undecided
+    right = np.trace(share, axis1=1, axis2=2) + undecided
+    if (chance >= 1).any():
+        return NOTHING
+    *without, value = (right - chance) / (1 - chance)
+    return jackknife(float(value), np.repeat(without, table[table > 0].astype(int)))
 
 
 def _correlation(score: Floats, truth: Floats) -> Share:
