@@ -78,9 +78,9 @@ def test_there_are_as_many_tasks_as_ids_that_are_written_differently(first, seco
 def test_old_names_keep_their_order_and_every_vote_its_task(first, second):
     old, new = votes(first), votes(second)
     tasks = join_names(old.task_names, new.task_names)
-    assert (np.diff(tasks.old) > 0).all()
+    assert (np.diff(tasks.codes[0]) > 0).all()
     names = [text_of(name) for name in to_list(merge(old, new).task_names)]
-    for codes, votes_of in ((tasks.old, old), (tasks.new, new)):
+    for codes, votes_of in zip(tasks.codes, (old, new), strict=True):
         assert [names[code] for code in codes] == [
             text_of(name) for name in to_list(votes_of.task_names)
         ]

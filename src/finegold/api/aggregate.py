@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
-import numpy as np
-
 from finegold.api.fit import (
     IN_PYTHON,
     OnStep,
@@ -30,8 +28,8 @@ from finegold.methods.base import Method
 from finegold.methods.lookup import DEFAULT_METHOD, make_method, method_of
 from finegold.results.data import votes_of
 from finegold.votes.annotations import Repeated
-from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.merging import add_gold_sets, merge, merge_sets, outputs_of
+from finegold.votes.encoding import to_list
+from finegold.votes.merging import add_gold, merge, outputs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,19 +184,14 @@ def update(
     is_multi = result.label_sets is not None
     if votes is not None:
         reading = {**keywords, "multi": True} if is_multi else {**keywords, "repeated": repeated}
-        join = merge_sets if is_multi else merge
-        merged = join(merged, read(votes, gold=gold_there, **reading), repeated)
+        merged = merge(merged, read(votes, gold=gold_there, **reading), repeated)
     if gold_apart is not None:
-        given = with_gold(merged, gold_apart)
-        known = np.where(given.gold != MISSING, given.gold, merged.gold)
-        merged = add_gold_sets(merged, given) if is_multi else replace(merged, gold=known)
+        merged = add_gold(merged, with_gold(merged, gold_apart))
     # in the form that users give
     if not has_predictions(predictions) and result.combined is not None:
-        outputs = outputs_of(result.combined.predictions, votes_of(result))
+        models = outputs_of(result.combined.predictions, votes_of(result))
         classes = to_list(result.class_names)
-        predictions = {
-            output.name: (output.tasks, output.probabilities, classes) for output in outputs
-        }
+        predictions = {name: (*given, classes) for name, given in models.items()}
     name = DEFAULT_METHOD if result.method == "multi" else result.method
     method = make_method(name, dict(result.settings)) if is_multi else method_of(result)
     options = FitOptions(method=method, **fitting, threads=threads, predictions=predictions)

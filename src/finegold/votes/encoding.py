@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -30,20 +29,12 @@ INT32 = np.iinfo(np.int32)
 MAX_RANGE_PER_VALUE = 2
 # NumPy's units for which Python has a type
 PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")
-SCALARS = (
-    (bool, np.bool_),
-    (int, np.integer),
-    (float, np.floating),
-    (str, np.str_),
-    (datetime, datetime),
-)
 # an integer as Python writes it: 7, not 007 or +7
 INTEGER_PATTERN = r"^(0|-?[1-9][0-9]{0,37})$"
 # Python's str.strip also removes \x1c to \x1f
 NOT_BLANK = r"[^\s\x1c-\x1f]"
 
 Codes = NDArray[np.int32]
-_Found = tuple[Codes, pl.Series]
 ROWS_PER_RUN = 2**20
 
 
@@ -137,17 +128,21 @@ def series_of(values: Any) -> pl.Series:
 
 def of_one_kind(values: Sequence[Any]) -> list[Any]:
     """Return values of one type: unchanged if they have one type, integers if all are whole
-    numbers, otherwise text.
+    numbers, otherwise text. Missing values become None.
     """
-    # Missing values become None.
     values = list(values)
-    if len(_kinds_of(values)) <= 1:
+    kinds = set(map(type, values)) - {type(None)}
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        plain = (np.bool_, np.number, np.str_)
+        values = [value.item() if isinstance(value, plain) else value for value in values]
+        kinds = set(map(type, values)) - {type(None)}
+    if len(kinds) <= 1:
         return values
-    present = [None if _is_absent(value) else value for value in values]
-    kinds = _kinds_of(present)
-    if kinds <= {int, float} and all(value is None or _is_whole(value) for value in present):
-        return [None if value is None else int(value) for value in present]
-    return [value if value is None or len(kinds) == 1 else text_of(value) for value in present]
+    values = [None if _is_absent(value) else value for value in values]
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds <= {int, float} and all(value is None or _is_whole(value) for value in values):
+        return [None if value is None else int(value) for value in values]
+    return [value if value is None or len(kinds) == 1 else text_of(value) for value in values]
 
 
 def text_of(name: Any) -> str:
@@ -220,12 +215,6 @@ def _is_whole(number: Any) -> bool:
     return isinstance(number, int | np.integer) or bool(number.is_integer())
 
 
-def _kinds_of(values: Sequence[Any]) -> set[type]:
-    """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
-    found = set(map(type, values)) - {type(None)}
-    return {next((pair[0] for pair in SCALARS if issubclass(kind, pair)), kind) for kind in found}
-
-
 def _is_absent(item: object) -> bool:
     # NaN differs from itself
     return item is None or item != item
@@ -267,20 +256,15 @@ def encode(column: Names | pl.Series) -> Coded:
         values = series_of(values.to_list()).alias(values.name)
     if values.dtype.is_float():
         values = values.fill_nan(None)
-    kind = values.dtype
     _refuse_lists(values)
-    if kind in TEXT:
+    if values.dtype in TEXT:
         words = values.cast(pl.String).cast(pl.Categorical(pl.Categories.random()))
-        codes, names = _codes_of_categories(words)
-    elif _is_plain(values) and (dense := _codes_of_integers(values.to_numpy())) is not None:
-        codes, names = dense
-    else:
-        names = values.drop_nulls().unique().sort()
-        table = pl.DataFrame({"value": names, "code": np.arange(len(names), dtype=np.int32)})
-        rows = pl.DataFrame({"value": values})
-        found = rows.join(table, on="value", how="left", maintain_order="left")
-        codes = found["code"].fill_null(MISSING).to_numpy()
-    return Coded(codes, Names(names.alias(values.name), backend))
+        return _of_categories(words, backend)
+    if _is_plain(values) and (dense := _codes_of_integers(values.to_numpy())) is not None:
+        return Coded(dense[0], Names(dense[1].alias(values.name), backend))
+    names = values.drop_nulls().unique().sort()
+    codes = values.rank("dense").cast(pl.Int32).fill_null(0).to_numpy() - np.int32(1)
+    return Coded(codes, Names(names, backend))
 
 
 def _refuse_lists(values: pl.Series) -> None:
@@ -321,18 +305,20 @@ def _without_blanks(coded: Coded, is_text: bool) -> Coded:
     return integer_names(coded) if is_text else coded
 
 
-def _codes_of_categories(words: pl.Series) -> tuple[Codes, pl.Series]:
-    """Return the code of each category, and all categories in sorted order."""
+def _of_categories(words: pl.Series, backend: str | None = None) -> Coded:
+    """Encode text by its categories, whose names are sorted."""
     codes = words.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
     every = pl.arange(int(codes.max(initial=MISSING)) + 1, dtype=pl.UInt32, eager=True)
-    names = every.cat.to(words.dtype).cast(pl.String)
+    names = every.cat.to(words.dtype).cast(pl.String).alias(words.name)
     order = names.arg_sort().to_numpy()
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return renumber(codes, rank), names.gather(order)
+    return Coded(renumber(codes, rank), Names(names.gather(order), backend))
 
 
-def _codes_of_integers(column: NDArray[Any], into: Codes | None = None) -> _Found | None:
+def _codes_of_integers(
+    column: NDArray[Any], into: Codes | None = None
+) -> tuple[Codes, pl.Series] | None:
     """Return codes and names of integers that are dense in their range, without sorting them;
     None for other values. Codes are written into `into`, which may be the column itself.
     """
@@ -415,6 +401,7 @@ class Encoder:
         self.ids, self.is_text, self.backend = ids, is_text, backend
         self.parts: dict[str, list[pl.Series]] = {}
         self.categories: dict[str, pl.Categorical] = {}
+        # of the first batch
         self.types: dict[str, Any] = {}
 
     def add(self, batch: pl.DataFrame) -> None:
@@ -431,7 +418,7 @@ class Encoder:
                     kind = pl.Categorical(pl.Categories.random())
                     column = column.cast(self.categories.setdefault(name, kind))
                 else:
-                    self.types[name], column = pl.Int64(), numbers
+                    column = numbers
             if column.dtype == pl.Int64:
                 low, high = column.min(), column.max()
                 is_short = INT32.min <= low and high <= INT32.max  # type: ignore[operator]  # integers
@@ -443,47 +430,36 @@ class Encoder:
         """Return the columns as codes. Call this once, after the last batch."""
         coded = {}
         for name in list(self.parts):
-            kind = self.types[name]
-            one = _encode_parts(self.parts.pop(name), self.categories.get(name), kind)
+            one = self._encode(name, self.parts.pop(name))
             if name in self.ids:
-                one = _without_blanks(one, self.is_text or kind not in TEXT)
+                one = _without_blanks(one, self.is_text or self.types[name] not in TEXT)
             coded[name] = Coded(one.codes, Names(one.names.values.alias(name), self.backend))
         return coded
 
-
-def _encode_parts(parts: list[pl.Series], kind: pl.Categorical | None, first: Any) -> Coded:
-    """Encode a column that has come in parts, which are used up, in the type of the first one."""
-    name, types = parts[0].name, {part.dtype for part in parts} - {pl.Null()}
-    if kind is None and (len(types) < 2 or all(each.is_integer() for each in types)):
-        is_short = types == {pl.Int32()}
-        if is_short and all(map(_is_plain, parts)):
-            # the codes take the place of the integers
-            whole = _to_array(parts)
+    def _encode(self, name: str, parts: list[pl.Series]) -> Coded:
+        """Encode a column that has come in parts, which are used up."""
+        types, shared = {part.dtype for part in parts} - {pl.Null()}, self.categories.get(name)
+        if shared or (len(types) > 1 and not all(each.is_integer() for each in types)):
+            # numbers that came before a text, or other types that became text
+            kind = shared or pl.Categorical(pl.Categories.random())
+            words = [part if part.dtype == kind else as_text(part).cast(kind) for part in parts]
+            return _of_categories(pl.concat(words))
+        column: pl.Series
+        if types == {pl.Int32()} and all(map(_is_plain, parts)):
+            # parts are freed on the way, and the codes take the place of the integers
+            whole, start = np.empty(sum(map(len, parts)), np.int32), 0
+            parts.reverse()
+            while parts:
+                part = parts.pop()
+                whole[start : start + len(part)] = part.to_numpy()
+                start += len(part)
             if (dense := _codes_of_integers(whole, into=whole)) is not None:
-                return Coded(dense[0], Names(dense[1].cast(first)))
-            parts = [pl.Series(name, whole)]
-        frames = [part.to_frame() for part in parts]
-        parts.clear()
-        column = pl.concat(frames, how="vertical_relaxed").to_series()
-        frames.clear()
+                return Coded(dense[0], Names(dense[1].cast(self.types[name])))
+            column = pl.Series(name, whole)
+        else:
+            frames = [part.to_frame() for part in parts]
+            column = pl.concat(frames, how="vertical_relaxed").to_series()
         coded = encode(column)
-        is_given = column.dtype == pl.Null or (column.dtype == pl.Int32 and first == pl.Int64)
-        as_given = first if is_given else column.dtype
-        return Coded(coded.codes, Names(coded.names.values.cast(as_given)))
-    # numbers that came before a text, or other types that became text
-    shared = kind or pl.Categorical(pl.Categories.random())
-    words = [part if part.dtype == shared else as_text(part).cast(shared) for part in parts]
-    parts.clear()
-    codes, names = _codes_of_categories(pl.concat(words))
-    return Coded(codes, Names(names))
-
-
-def _to_array(parts: list[pl.Series]) -> Codes:
-    """Join the parts, which are freed on the way."""
-    whole, start = np.empty(sum(map(len, parts)), np.int32), 0
-    parts.reverse()
-    while parts:
-        part = parts.pop()
-        whole[start : start + len(part)] = part.to_numpy()
-        start += len(part)
-    return whole
+        # what was shortened to 32 bits, or has no value
+        kept = self.types[name] if types <= {pl.Int32()} else column.dtype
+        return Coded(coded.codes, Names(coded.names.values.cast(kept)))
