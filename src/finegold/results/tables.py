@@ -30,45 +30,49 @@ MOST_ROWS = 2**18
 DIGITS = 20
 
 
-def labels_table(result: ResultData, *, probabilities: bool = False, scores: bool = False) -> Any:
+def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
     """Return one row per task, in the order of the task names.
 
     Then come tasks with predictions only, then tasks with neither votes nor predictions.
     """
-    result = with_predicted_tasks(result)
-    return _labels_table(result, probabilities, task_scores(result) if scores else {})
+    frame = _labels_frame(with_predicted_tasks(result), probabilities, {})
+    return make_frame(frame.to_dict(), like=result.task_names)
 
 
-def _labels_table(result: ResultData, probabilities: bool, scores: Mapping[str, Floats]) -> Any:
-    empty, tasks = len(result.unlabelled), result.task_names
-
-    # by nulls, not zeros, for tasks without votes
-    def extend(values: NDArray[np.float64]) -> Any:
-        return values if not empty else [*values.tolist(), *[None] * empty]
-
-    if empty:
+def _labels_frame(
+    result: ResultData, probabilities: bool, scores: Mapping[str, Floats]
+) -> pl.DataFrame:
+    n, tasks = len(result.label_codes), result.task_names
+    if len(result.unlabelled):
         tasks = tasks.of([*tasks, *result.unlabelled])
-    columns: dict[str, Any] = {"task": tasks}
-    if result.label_sets is None:
-        columns["label"] = result.class_names.take(
-            np.append(result.label_codes, np.full(empty, MISSING, np.int32))
-        )
-    else:
-        columns["labels"] = [*result.label.tolist(), *[None] * empty]
-    columns["confidence"] = extend(result.confidence)
-    columns["n_votes"] = np.append(result.votes_per_task, np.zeros(empty, np.int64))
-    if result.label_sets is None:
-        columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
-    columns["is_gold"] = np.append(result.gold != MISSING, np.zeros(empty, np.bool_))
+    is_single = result.label_sets is None
+    flags = {"tied": result.tied} if is_single else {}
+    flags["is_gold"] = result.gold != MISSING
     if result.combined:
-        columns["predictions_only"] = np.append(
-            result.votes_per_task == 0, np.zeros(empty, np.bool_)
-        )
-    columns |= {name: extend(values) for name, values in scores.items()}
-    if probabilities:
-        names = distinct([str(name) for name in to_list(result.class_names)], {*columns})
-        columns |= {name: extend(result.posterior[:, k]) for k, name in enumerate(names)}
-    return make_frame(columns, like=result.task_names)
+        flags["predictions_only"] = result.votes_per_task == 0
+    columns: dict[str, Any] = {
+        "task": tasks.values[:n],
+        "label" if is_single else "labels": result.label if is_single else result.label.to_list(),
+        "confidence": result.confidence,
+        "n_votes": result.votes_per_task,
+        **flags,
+        **scores,
+    }
+    columns |= _probabilities(result, {*columns}) if probabilities else {}
+    frame: pl.DataFrame = make_frame(columns)
+    # what a task without votes does not have is null, not zero
+    empty = pl.DataFrame({"task": tasks.values[n:]})
+    empty = empty.with_columns(n_votes=pl.lit(0, pl.Int64), **dict.fromkeys(flags, pl.lit(False)))
+    return pl.concat([frame, empty], how="diagonal_relaxed") if len(empty) else frame
+
+
+def _probabilities(result: ResultData, taken: set[str]) -> dict[str, Floats]:
+    """Return a column of probabilities per class, called p(class) if its name is taken."""
+    names = [str(name) for name in to_list(result.class_names)]
+    return {
+        f"p({name})" if name in taken else name: np.ascontiguousarray(result.posterior[:, k])
+        for k, name in enumerate(names)
+    }
 
 
 def scores_table(result: ResultData) -> Any:
@@ -85,13 +89,10 @@ def task_scores(result: ResultData) -> dict[str, Floats]:
     task, annotator, label = votes.votes()
     found = estimate(task, annotator, scale[label], votes.n_tasks, votes.n_annotators)
     without = np.full(len(result.label_codes) - votes.n_tasks, np.nan)
+    columns = {"score": found.value, "score_low": found.low, "score_high": found.high}
     return {
         name: np.append(values.clip(scale.min(), scale.max()), without)
-        for name, values in (
-            ("score", found.value),
-            ("score_low", found.low),
-            ("score_high", found.high),
-        )
+        for name, values in columns.items()
     }
 
 
@@ -120,7 +121,7 @@ def labels_pieces(
         unlabelled = result.unlabelled if first + MOST_ROWS >= n_tasks else result.unlabelled[:0]
         piece = replace(result, **some, unlabelled=unlabelled)
         own_scores = {name: values[tasks] for name, values in all_scores.items()}
-        table = to_polars(_labels_table(piece, probabilities, own_scores))
+        table = _labels_frame(piece, probabilities, own_scores)
         yield own_name(table, piece.annotations, 0) if for_users else table
 
 
@@ -214,19 +215,13 @@ def with_predicted_tasks(result: ResultData) -> ResultData:
     )
 
 
-def distinct(names: list[str], taken: set[str]) -> list[str]:
-    """Change names of classes that are also names of other columns."""
-    return [f"p({name})" if name in taken else name for name in names]
-
-
 PURPOSES = ("huggingface", "torch", "sklearn")
 
 
 def soft_labels(result: ResultData) -> Any:
     """Return one row per task with votes: the task, and the probability of each class."""
-    names = distinct([str(name) for name in to_list(result.class_names)], {"task"})
-    columns = {name: np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(names)}
-    return make_frame({"task": result.task_names, **columns}, like=result.task_names)
+    columns = {"task": result.task_names, **_probabilities(result, {"task"})}
+    return make_frame(columns, like=result.task_names)
 
 
 def sample_weights(result: ResultData) -> Floats:
@@ -269,10 +264,7 @@ def training_table(
     # a column per class, otherwise a list
     if purpose == "sklearn":
         columns["label"] = result.label.values
-        columns |= {
-            f"p({name})": np.ascontiguousarray(result.posterior[:, k])
-            for k, name in enumerate(classes)
-        }
+        columns |= _probabilities(result, {*classes})
     else:
         p = np.ascontiguousarray(result.posterior, dtype=np.float32)
         lists = pl.Series(p, dtype=pl.Array(pl.Float32, p.shape[1]))

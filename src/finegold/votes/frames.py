@@ -70,27 +70,16 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
     """Return a data frame of the library that these names came in, or of Polars. Columns may be
     NumPy arrays, Names or lists.
     """
-    backend = None if like is None else like.backend
-    frame = pl.DataFrame(
-        {
-            name: values.values
-            if isinstance(values, Names)
-            else values
-            if isinstance(values, pl.Series)
-            or (isinstance(values, np.ndarray) and values.dtype.kind != "O")
-            else series_of(values)
-            for name, values in columns.items()
-        }
-    )
-    if backend is None:
+    frame = pl.DataFrame({name: _series(values) for name, values in columns.items()})
+    if like is None or like.backend is None:
         return frame
     values = {
-        column.name: given
-        if isinstance(given, np.ndarray) and given.dtype.kind != "O"
-        else column.to_list()
-        for column, given in zip(frame.iter_columns(), columns.values(), strict=True)
+        column.name: column.to_list()
+        if column.null_count() or not (column.dtype.is_numeric() or column.dtype == pl.Boolean)
+        else column.to_numpy()
+        for column in frame.iter_columns()
     }
-    if backend == "pandas":
+    if like.backend == "pandas":
         import pandas as pd
 
         # integers would become floats beside a null
@@ -104,5 +93,12 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
         )
     import narwhals as nw
 
-    library: Any = backend
+    library: Any = like.backend
     return nw.from_dict(values, backend=library).to_native()
+
+
+def _series(values: Any) -> pl.Series:
+    if isinstance(values, Names | pl.Series):
+        return values.values if isinstance(values, Names) else values
+    is_plain = isinstance(values, np.ndarray) and values.dtype.kind != "O"
+    return pl.Series(values) if is_plain else series_of(values)
