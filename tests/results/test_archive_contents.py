@@ -11,7 +11,6 @@ from finegold import Annotations, InputError
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.methods.lookup import REGISTRY, method_class
-from finegold.system.unpacking import check_votes
 from tests.support.archives import as_npy, pack, unpack
 from tests.support.cli_helpers import refusal_of
 
@@ -90,12 +89,9 @@ BAD_ARRAYS = {
     },
     "a posterior of 16-bit floats": {"posterior": lambda posterior: posterior.astype(np.float16)},
     "a posterior of objects": {"posterior": np.array([{}], dtype=object)},
-    "labels that do not exist": {"label_codes": with_first(3)},
-    "negative labels": {"label_codes": with_first(-1)},
     "parameters with NaN": {"known.confusion": with_first(np.nan)},
     "matrices of too few annotators": {"known.confusion": lambda confusion: confusion[1:]},
     "steps without iterations": {"steps": with_first(np.nan)},
-    "an accuracy that is missing": {"accuracy": None},
     "shares of classes that are missing": {"known.class_prior": None},
 }
 
@@ -178,8 +174,6 @@ def test_arrays_of_another_kind_or_size_are_refused(folder, tmp_path, method, wr
 @pytest.mark.parametrize(
     "entries",
     [
-        {"label_sets": [[0], [9]]},
-        {"label_sets": [3]},
         {"gold_sets": [[-1]]},
         {"gold_sets": []},
         {"gold_sets": [["x"]]},
@@ -207,21 +201,3 @@ def test_an_array_has_the_size_that_it_says(folder, tmp_path):
     (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
     with pytest.raises(InputError, match=DAMAGED):
         finegold.load(tmp_path / "m.finegold")
-
-
-def test_pointers_must_grow_from_zero_to_the_end():
-    votes = Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "y", "x"])
-    arrays = [votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold]
-    sizes = {"T": 2, "W": 2, "K": 2}
-    check_votes(*arrays, sizes)
-    for number, wrong in (
-        (0, [0, 2, 2]),
-        (0, [1, 2, 3]),
-        (0, [0, 2, 4]),
-        (1, [0, 2, 1, 3]),
-        (1, [0, 1, 3]),
-    ):
-        bad = [*arrays]
-        bad[number] = np.array(wrong)
-        with pytest.raises(ValueError, match="_ptr"):
-            check_votes(*bad, sizes)
