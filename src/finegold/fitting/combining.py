@@ -56,7 +56,6 @@ from finegold.methods.anchored import LEAST_SHARE, PRIOR_VOTES
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_of
 from finegold.results.data import (
-    BESIDE_SETTINGS,
     Combined,
     ModelRecord,
     ResultData,
@@ -170,7 +169,8 @@ def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
         "stopped",
         "seconds",
         "notes",
-        *BESIDE_SETTINGS.values(),
+        "known_annotators",
+        "temperature",
     )
     return replace(summary, **{name: getattr(result, name) for name in kept})
 

@@ -244,7 +244,8 @@ def _advice(result: ResultData) -> list[Advice]:
         if kinds[j] in ("one class", "random"):
             advice.append(Advice(j, "drop", f"{right}; the votes hardly depend on the truth"))
             continue
-        counts = votes_by_truth(votes_of(result), result.posterior, np.array([j]))[0]
+        mine = np.where(np.arange(len(accuracy)) == j, 0, MISSING)
+        counts = votes_by_truth(votes_of(result), result.posterior, mine)[0]
         seen = counts.sum(axis=1)
         errors = np.where(seen[:, None] >= MIN_CASES, counts * (1 - np.eye(len(counts))), 0.0)
         if errors.any():

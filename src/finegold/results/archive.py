@@ -28,7 +28,7 @@ from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts, Predict
 from finegold.votes.encoding import MISSING, Names, match
 from finegold.votes.hygiene import hygiene_of
 
-FORMAT, VERSION = "finegold-result", 1
+FORMAT, VERSION = "finegold-result", 2
 ADVICE = "make one with finegold aggregate, which can save its model, or with Result.save"
 # at byte 30 of the file
 FIRST_MEMBER = "manifest.json"

@@ -72,9 +72,9 @@ class ModelRecord(NamedTuple):
     accuracy: float
     # mean probability of the predicted class, as the model gave it
     confidence: float
-    # by truths, or by votes where they agree with the model; saved files of 0.2 lack both
-    accuracy_low: float = 0.0
-    accuracy_high: float = 1.0
+    # by truths, or by votes where they agree with the model
+    accuracy_low: float
+    accuracy_high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +105,8 @@ def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
     # importing it takes as long as importing NumPy twice
     from scipy.special import betaincinv
 
-    votes = result.votes_per_annotator + 2
-    right, wrong = (
-        np.maximum(result.accuracy * votes, 1e-9),
-        np.maximum((1 - result.accuracy) * votes, 1e-9),
-    )
+    votes, share = result.votes_per_annotator + 2, result.accuracy
+    right, wrong = np.maximum(share * votes, 1e-9), np.maximum((1 - share) * votes, 1e-9)
     return betaincinv(right, wrong, 0.025), betaincinv(right, wrong, 0.975)
 
 
@@ -149,61 +146,43 @@ MIN_GOLD_VOTES = 5
 # for counts by annotator, which each run needs memory for
 MAX_RUNS = 8
 
-# What was done besides running the method: its name among the settings in saved files and JSON ->
-# the field here.
-BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature"}
-
 
 @dataclass(frozen=True, eq=False)
 class ResultData:
-    """The data of a result. `finegold.Result` adds the methods for users."""
+    """The data of a result. `finegold.Result` says what they are, and adds the methods for users."""
 
     method: str
-    # of the method only
     settings: dict[str, Any]
     task_names: Names
     annotator_names: Names
     class_names: Names
-    # tasks without votes: they are listed, but have no label
     unlabelled: Names
-    # [T, K]; if labels are sets, the probability that each class is right
     posterior: Floats
-    # [T] positions in `class_names`, or in `label_sets`
     label_codes: Codes
-    # [T]
     tied: NDArray[np.bool_]
-    # [T]
     votes_per_task: NDArray[np.int64]
-    # [T]
     gold: Codes
-    # [W]
     votes_per_annotator: NDArray[np.int64]
-    # [W] share of the annotator's votes that equal the label
     agreement: Floats
-    # [W] expected share of right votes according to the posterior
     accuracy: Floats
-    # [W] 95 % interval, from tasks with known truths; NaN where there are too few
     accuracy_low: Floats
-    # [W]
     accuracy_high: Floats
     learned: Learned
     steps: list[Step]
-    # the votes
     annotations: Annotations
-    counts: Counts = Counts()
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
-    # what the user should know, one or two sentences each
     notes: list[str] = field(default_factory=list)
-    # number of annotators with a prior; None without a prior
     known_annotators: int | None = None
-    # applied to the posterior by a calibration
     temperature: float = 1.0
-    # with predictions of models
     combined: Combined | None = None
-    # distinct sets of classes, if labels are sets
     label_sets: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """How many rows were read and how many were left out, and why."""
+        return self.annotations.counts
 
     @property
     def label(self) -> Any:
@@ -245,9 +224,9 @@ class ResultData:
         """The settings, and what was done besides running the method, as saved files, JSON and the
         report name it.
         """
-        tempered = None if self.temperature == 1.0 else self.temperature
-        done = {"prior": self.known_annotators, "calibrated": tempered}
-        return self.settings | {name: value for name, value in done.items() if value is not None}
+        done = {"prior": self.known_annotators} if self.known_annotators is not None else {}
+        calibrated = {"calibrated": self.temperature} if self.temperature != 1.0 else {}
+        return {**self.settings, **done, **calibrated}
 
     @property
     def iterations(self) -> int:
@@ -292,35 +271,8 @@ def summarise(
     Records are labels and ties, and of each annotator the votes, those that agree with the label
     and the expected right ones, if they have been computed.
     """
-    # runs do not depend on the number of threads, so that sums do not either
     if records is None:
-        n = len(posterior)
-        runs, long_runs = (
-            [slice(first, min(first + size, n)) for first in range(0, max(n, 1), size)]
-            for size in (TASKS_PER_RUN, max(TASKS_PER_RUN, -(-n // MAX_RUNS)))
-        )
-        totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
-        preference = preference_of(np.sum(totals, axis=0))
-        label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
-        in_threads(
-            lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs
-        )
-
-        def count(run: slice) -> list[NDArray[Any]]:
-            counts: list[Any] = [
-                np.zeros(annotations.n_annotators, kind)
-                for kind in (np.int64, np.int64, np.float64)
-            ]
-            agreement(
-                kernel_votes(annotations, run.start, run.stop),
-                posterior[run],
-                label_codes[run],
-                *counts,
-            )
-            return counts
-
-        counted = zip(*in_threads(count, long_runs), strict=True)
-        records = label_codes, tied, *(sum(parts[1:], parts[0]) for parts in counted)
+        records = _records(annotations, posterior)
     label_codes, tied, votes, agreed, expected = records
     accuracy = accuracies(votes, expected)
     low, high = exact_intervals(annotations, accuracy)
@@ -343,6 +295,30 @@ def summarise(
         accuracy_high=high,
         learned=learned,
         steps=steps,
-        counts=annotations.counts,
         annotations=annotations,
     )
+
+
+def _records(annotations: Annotations, posterior: Floats) -> tuple[Any, ...]:
+    """Return labels and ties, and of each annotator the votes, those that agree with the label and
+    the expected right ones.
+    """
+    # runs do not depend on the number of threads, so that sums do not either
+    n, n_annotators = len(posterior), annotations.n_annotators
+    runs, long_runs = (
+        [slice(first, min(first + size, n)) for first in range(0, max(n, 1), size)]
+        for size in (TASKS_PER_RUN, max(TASKS_PER_RUN, -(-n // MAX_RUNS)))
+    )
+    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
+    preference = preference_of(np.sum(totals, axis=0))
+    labels, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
+    in_threads(lambda run: decide(posterior[run], preference, labels[run], tied[run]), runs)
+
+    def count(run: slice) -> list[NDArray[Any]]:
+        counts: list[Any] = [np.zeros(n_annotators, kind) for kind in (np.int64, np.int64, float)]
+        votes = kernel_votes(annotations, run.start, run.stop)
+        agreement(votes, posterior[run], labels[run], *counts)
+        return counts
+
+    counted = zip(*in_threads(count, long_runs), strict=True)
+    return labels, tied, *(sum(parts[1:], parts[0]) for parts in counted)

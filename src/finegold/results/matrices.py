@@ -106,9 +106,7 @@ def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
 
 
 def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats:
-    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows,
-    vote in columns.
-    """
+    """[n, k, k] Return the confusion matrices of these annotators for these classes."""
     return annotator_matrices(result).of(annotators, classes)
 
 
@@ -135,17 +133,15 @@ def evidence(
     """
 
     def log_ratio(p: Floats, q: Floats) -> Floats:
-        return np.asarray(
-            np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY))
-        )
+        least = LEAST_PROBABILITY
+        return np.asarray(np.log(np.maximum(p, least)) - np.log(np.maximum(q, least)))
 
     each = annotator_matrices(result)
     own = log_ratio(each.at(annotator, for_class, label), each.at(annotator, against, label))
     if (mu := result.learned.statistics.get("everybody")) is None:
         return own
     pooled = log_ratio(mu[for_class, label], mu[against, label])
-    mixed: Floats = OWN_SHARE * own + (1 - OWN_SHARE) * pooled
-    return mixed
+    return np.asarray(OWN_SHARE * own + (1 - OWN_SHARE) * pooled)
 
 
 def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups: int) -> Floats:
@@ -156,39 +152,28 @@ def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups:
     total = np.bincount(group, weights=share, minlength=n_groups)
     weights = (share / np.maximum(total[group], 1e-300)).reshape(-1, *[1] * (each.rows.ndim - 1))
     weighted = weights * each.rows
-    means = replace(
-        each, rows=np.stack([weighted[group == g].sum(axis=0) for g in range(n_groups)])
-    )
-    return means.of(np.arange(n_groups), np.arange(len(result.class_names)))
+    means = np.stack([weighted[group == g].sum(axis=0) for g in range(n_groups)])
+    return replace(each, rows=means).of(np.arange(n_groups), np.arange(len(result.class_names)))
 
 
-def votes_by_truth(
-    votes: Annotations, posterior: Floats, annotators: Integers | None = None
-) -> Floats:
-    """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in
-    columns.
+def votes_by_truth(votes: Annotations, posterior: Floats, group: Integers | None = None) -> Floats:
+    """[n, K, K] Return the expected votes of each annotator, or of each group of annotators, whose
+    numbers [W] are given, or MISSING: truth in rows, vote in columns.
     """
-    chosen = np.arange(votes.n_annotators) if annotators is None else annotators
-    row = np.full(votes.n_annotators, MISSING, np.int64)
-    row[chosen] = np.arange(len(chosen))
-    return _expected_votes(votes, posterior, row, len(chosen))
+    # loads slowly
+    from scipy.sparse import csr_array
+
+    task, who, label = votes.votes()
+    group = np.arange(votes.n_annotators) if group is None else group
+    counted = np.flatnonzero(group[who] != MISSING)
+    n, K = int(group.max()) + 1, votes.n_classes
+    cell = group[who[counted]] * K + label[counted]
+    shape = (n * K, votes.n_tasks)
+    counts = csr_array((np.ones(len(cell)), (cell, task[counted])), shape=shape) @ posterior
+    return np.asarray(counts.reshape(n, K, posterior.shape[1]).transpose(0, 2, 1))
 
 
 def pooled_votes(votes: Annotations, posterior: Floats) -> Floats:
     """[K, K] Return the expected votes of all annotators together."""
     everybody = np.zeros(votes.n_annotators, np.int64)
-    return np.asarray(_expected_votes(votes, posterior, everybody, 1)[0])
-
-
-def _expected_votes(votes: Annotations, posterior: Floats, row: Integers, n_rows: int) -> Floats:
-    """[n, K, K] Sum the posterior over the votes for each class, by the row of their annotator."""
-    # loads slowly
-    from scipy.sparse import csr_array
-
-    task, who, label = votes.votes()
-    counted = np.flatnonzero(row[who] != MISSING)
-    K, n_classes = votes.n_classes, posterior.shape[1]
-    cell = row[who[counted]] * K + label[counted]
-    shape = (n_rows * K, votes.n_tasks)
-    counts = csr_array((np.ones(len(cell)), (cell, task[counted])), shape=shape) @ posterior
-    return np.asarray(counts.reshape(n_rows, K, n_classes).transpose(0, 2, 1))
+    return np.asarray(votes_by_truth(votes, posterior, everybody)[0])

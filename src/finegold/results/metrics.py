@@ -37,27 +37,19 @@ FEWEST_CLASSES = 3
 
 
 def accuracy(posterior: Floats, truth: Codes) -> float:
-    """Return the share of tasks whose label is right.
-
-    A truth that is as probable as m - 1 other classes counts 1/m.
-
-    """
+    """Return the share of tasks whose label is right."""
     return float(credit(*_rows_with_truth(posterior, truth)).mean())
 
 
 def macro_f1(posterior: Floats, truth: Codes) -> float:
     """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the
-    truth.
-
-    Classes that never are the truth have no F1 of their own; predicting them costs recall
-    elsewhere.
-
+    truth. Predicting another class costs recall.
     """
     rows, truths = _rows_with_truth(posterior, truth)
     true = np.bincount(truths, minlength=rows.shape[1])
     right = np.bincount(truths, weights=credit(rows, truths), minlength=rows.shape[1])
     occurs = true > 0
-    return float((2 * right[occurs] / (_predictions(rows).sum(axis=0) + true)[occurs]).mean())
+    return float((2 * right / (_predictions(rows).sum(axis=0) + true))[occurs].mean())
 
 
 def log_loss(posterior: Floats, truth: Codes) -> float:
@@ -69,17 +61,11 @@ def log_loss(posterior: Floats, truth: Codes) -> float:
 
 def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
     """Return the expected calibration error: the mean of |accuracy - confidence| over bins of
-    confidence.
-
-    Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins
-    belongs to the lower one.
-
+    confidence, which are equally wide and count as much as they have tasks.
     """
     rows, truths = _rows_with_truth(posterior, truth)
     confidence = rows.max(axis=1)
-    gaps = np.bincount(
-        bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins
-    )
+    gaps = np.bincount(bin_of(confidence, bins), credit(rows, truths) - confidence, bins)
     return float(np.abs(gaps).sum() / len(rows))
 
 
@@ -97,7 +83,7 @@ def exact_interval(hits: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> tuple[
 
 
 def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
-    """Return the bin of each confidence."""
+    """Return the bin of each confidence; one on the edge of two is in the lower."""
     return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
 
 
@@ -152,9 +138,7 @@ def consecutive_integers(class_names: Names) -> list[int]:
     Otherwise nothing.
     """
     names = to_list(class_names)
-    if len(names) < FEWEST_CLASSES or not all(
-        isinstance(name, int) and not isinstance(name, bool) for name in names
-    ):
+    if len(names) < FEWEST_CLASSES or {*map(type, names)} != {int}:
         return []
     return names if names == list(range(names[0], names[0] + len(names))) else []
 
@@ -163,11 +147,8 @@ def level_of_order(class_names: Names) -> Literal["ordinal", "interval"]:
     """Return the level at which agreement on ordered classes is measured: numbers have distances,
     others only ranks.
     """
-    return (
-        "interval"
-        if all(isinstance(name, int | float) for name in to_list(class_names))
-        else "ordinal"
-    )
+    are_numbers = all(isinstance(name, int | float) for name in to_list(class_names))
+    return "interval" if are_numbers else "ordinal"
 
 
 def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
@@ -202,13 +183,10 @@ def distances(p: Floats, q: Floats, scale: Floats | None = None) -> dict[str, fl
     the sum of absolute differences, from 0 to 2; `wasserstein` is in units of the scale, and only
     there if a scale is given.
     """
-
-    def divergence(rows: Floats, middle: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(rows > 0, rows * np.log2(rows / middle), 0.0).sum(axis=1))
-
-    middle = (p + q) / 2
-    shared = (divergence(p, middle) + divergence(q, middle)) / 2
+    middle = np.maximum((p + q) / 2, 1e-300)
+    # 0 log 0 is 0
+    divergence = [rows * np.log2(np.where(rows > 0, rows / middle, 1.0)) for rows in (p, q)]
+    shared = np.sum(divergence, axis=(0, 2)) / 2
     found = {
         "jensen_shannon": float(np.sqrt(np.maximum(shared, 0)).mean()),
         "manhattan": float(np.abs(p - q).sum(axis=1).mean()),

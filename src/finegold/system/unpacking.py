@@ -64,7 +64,6 @@ class Field(NamedTuple):
     low: float = -np.inf
     # or the name of a size; values must be below it
     high: float | str = np.inf
-    may_be_nan: bool = False
 
 
 def check(
@@ -81,7 +80,7 @@ def check(
         pairs = zip(field.shape, array.shape, strict=True)
         expected = tuple(sizes.setdefault(size, n) for size, n in pairs)
         _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
-        if array.dtype.kind != "b" and array.size and not field.may_be_nan:
+        if array.dtype.kind != "b" and array.size:
             _require(bool(np.isfinite(array).all()), name, "holds NaN or infinity")
             high = sizes[field.high] - 1 if isinstance(field.high, str) else field.high
             inside = bool(array.min() >= field.low and array.max() <= high)
