@@ -184,7 +184,7 @@ def test_a_file_of_another_version_or_kind_is_refused(tmp_path, result):
     for manifest, words in (
         ({"format": "finegold-result", "version": 99}, "version 99"),
         ({"format": "other"}, "not a result saved by Finegold"),
-        ({"format": "finegold-result", "version": 1}, "damaged"),
+        ({"format": "finegold-result", "version": 2}, "damaged"),
     ):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("manifest.json", json.dumps(manifest))

@@ -48,8 +48,8 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     rows, truths = _rows_with_truth(posterior, truth)
     true = np.bincount(truths, minlength=rows.shape[1])
     right = np.bincount(truths, weights=credit(rows, truths), minlength=rows.shape[1])
-    occurs = true > 0
-    return float((2 * right / (_predictions(rows).sum(axis=0) + true))[occurs].mean())
+    occurs, predicted = true > 0, _predictions(rows).sum(axis=0)
+    return float((2 * right[occurs] / (predicted + true)[occurs]).mean())
 
 
 def log_loss(posterior: Floats, truth: Codes) -> float:
