@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 import finegold
+from finegold.insight.calibration import calibration
 from finegold.insight.correlation import correlated_annotators
-from finegold.insight.expected import calibration
 
 N_PROMPTS, ORDERS, REPEATS = 400, ("AB", "BA"), 2
 SKILL = {

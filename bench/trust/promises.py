@@ -36,7 +36,7 @@ from finegold.api.result import Result
 from finegold.insight import next_votes
 from finegold.insight import spam as spam_module
 from finegold.insight.agreement import MIN_TASKS, agreement, alpha, counts_of
-from finegold.insight.expected import calibration
+from finegold.insight.calibration import calibration
 from finegold.insight.next_votes import expected_gains, plan
 from finegold.insight.overview import trust
 from finegold.insight.spam import spam

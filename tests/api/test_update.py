@@ -10,7 +10,7 @@ import finegold
 from finegold import Annotations, InputError
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
-from finegold.insight.expected import calibration
+from finegold.insight.calibration import calibration
 from finegold.methods.lookup import REGISTRY, method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.metrics import temper

@@ -7,7 +7,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.insight.expected import calibration
+from finegold.insight.calibration import calibration
 from finegold.results import metrics
 from finegold.votes.frames import to_polars
 from tests.support.trust_helpers import panel

@@ -9,7 +9,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.insight.expected import calibration
+from finegold.insight.calibration import calibration
 from finegold.insight.majority import contested, flips, n_flips, why
 from finegold.insight.overview import trust
 from finegold.insight.spam import spam, spammers

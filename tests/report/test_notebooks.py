@@ -156,7 +156,7 @@ def test_agreement_trust_plans_and_comparisons_show_themselves():
         f"<td>Krippendorff&#x27;s alpha</td>{figure(f'{agreement.alpha:.3f}')}"
         in agreement._repr_html_()
     )
-    assert f"<td>contested labels</td>{figure(trust.n_contested)}" in trust._repr_html_()
+    assert f"<td>ties</td>{figure(trust.n_tied)}" in trust._repr_html_()
     assert "accuracy on 60 truths" in trust._repr_html_()
     assert "7 tasks to ask about" in plan._repr_html_()
     assert "2 more" in plan._repr_html_()

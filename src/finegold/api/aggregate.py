@@ -20,7 +20,7 @@ from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, use
-from finegold.insight.expected import keep_temperature
+from finegold.insight.calibration import keep_temperature
 from finegold.io.options import Reading
 from finegold.io.read import read
 from finegold.io.truth import with_gold

@@ -79,7 +79,7 @@ def fit(
     votes = result.annotations
     is_default = calibrate and method.name == DEFAULT_METHOD
     if is_default and votes is not None and (votes.gold >= 0).sum() >= MIN_GOLD:
-        from finegold.insight.expected import calibration
+        from finegold.insight.calibration import calibration
 
         blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
         more = {name: value for name, value in keywords.items() if name != "on_step"}

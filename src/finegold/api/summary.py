@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from finegold.insight.expected import expected_accuracy
 from finegold.insight.majority import (
     Voted,
     n_flips,
@@ -40,7 +39,6 @@ def summary_of(result: ResultData) -> dict[str, Any]:
         "notes": result.notes,
         "tied": int(result.tied.sum()),
         "differs_from_majority": n_flips(result),
-        "expected_accuracy": expected_accuracy(result),
         "gold": int((result.gold != MISSING).sum()),
         "unlabelled": len(result.unlabelled),
         "never_voted": to_list(votes.never_voted),
@@ -56,7 +54,7 @@ def summary_of(result: ResultData) -> dict[str, Any]:
     else:
         voted = what_was_voted(votes)
         summary |= {"classes": names, "tied_votes": voted.tied, "voted": voted._asdict()}
-    return summary | {"warnings": tie_warnings(result, summary.get("tied_votes"))}
+    return summary | {"warnings": tie_warnings(result)}
 
 
 def sentences_of(result: ResultData, summary: dict[str, Any]) -> list[str]:

@@ -109,16 +109,6 @@ class Compare(Methods):
         out.print_frame("Tasks that two methods give the same label, in %", table, digits=1)
 
 
-FIGURES = {
-    "alpha": "Krippendorff's alpha",
-    "fleiss": "Fleiss' kappa",
-    "cohen": "Cohen's kappa, mean of pairs",
-    "ac1": "Gwet's AC1",
-    "ac2": "Gwet's AC2",
-    "icc": "intraclass correlation, ICC(2,1)",
-    "observed": "pairs of votes that agree",
-    "self_agreement": "repeated votes that agree",
-}
 # rows of a table of finegold agreement
 ROWS_SHOWN = 10
 
@@ -153,6 +143,7 @@ class Agreement:
     def run(self, votes: o.Votes) -> None:
         from finegold.api.evaluate import agreement as measure
         from finegold.api.evaluate import groups_in
+        from finegold.insight.agreement import COEFFICIENTS
         from finegold.results.metrics import level_of_order
         from finegold.votes.frames import to_polars
 
@@ -182,7 +173,7 @@ class Agreement:
             out.print_json(figures | dict(zip(keys, rows, strict=True)))
             return
         texts = []
-        for name, title in FIGURES.items():
+        for name, (title, _) in COEFFICIENTS.items():
             value: float = getattr(measured, name)
             # NaN differs from itself
             is_defined = value == value

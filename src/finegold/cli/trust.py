@@ -146,8 +146,8 @@ class Trust(o.Truths):
 
     def run(self, votes: o.Votes) -> None:
         from finegold.api.summary import TO_KNOW
-        from finegold.insight.expected import caution
         from finegold.insight.majority import voted_in_words, what_was_voted
+        from finegold.insight.overview import caution
 
         if self.calibration is not None and self.truth is None:
             raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
@@ -167,31 +167,9 @@ class Trust(o.Truths):
         if self.json:
             out.print_json(checked.figures())
             return
-        alpha = checked.agreement.alpha
-        rows = {
-            # NaN differs from itself
-            "agreement beyond chance (alpha)": f"{alpha:.3f}" if alpha == alpha else "undefined",
-            "labels against the majority vote": f"{checked.n_flips:,}",
-            "labels barely more probable than the next class": f"{checked.n_contested:,}",
-            "ties": f"{checked.n_tied:,}",
-            "annotators whose votes do not depend on the truth": f"{checked.n_spammers:,}",
-            "effective number of independent annotators": (
-                f"{panel.effective:,.1f} of {panel.n_annotators:,}"
-            ),
-        }
-        if measured is not None:
-            rows |= {
-                f"accuracy on {measured.n:,} truths": f"{measured.accuracy:.1%}",
-                "mean confidence": f"{measured.confidence:.1%}",
-                "calibration error (ECE)": f"{measured.ece:.4f}",
-                "log loss": f"{measured.log_loss:.4f}",
-                "best temperature": f"{measured.temperature:.2f}",
-                "calibration error at this temperature": f"{measured.ece_after:.4f}",
-                "log loss at this temperature": f"{measured.log_loss_after:.4f}",
-            }
         tasks = count(checked.n_tasks, "task" if result.label_sets is None else "question")
         annotators = count(checked.agreement.n_annotators, "annotator")
-        out.print_figures(f"{checked.method}: {tasks}, {annotators}", rows.items())
+        out.print_figures(f"{checked.method}: {tasks}, {annotators}", checked.rows().items())
         if checked.n_flips:
             title = "Labels against the majority vote, the most probable first"
             out.print_frame(title, result.flips(), ROWS_SHOWN)

@@ -47,12 +47,12 @@ Level = Literal["nominal", "ordinal", "interval"]
 COEFFICIENTS = {
     "alpha": ("Krippendorff's alpha", "recommended: any number of annotators, missing votes"),
     "fleiss": ("Fleiss' kappa", "for many annotators"),
-    "cohen": ("Cohen's kappa", "mean over pairs of annotators"),
+    "cohen": ("Cohen's kappa, mean of pairs", "for few annotators who share many tasks"),
     "ac1": ("Gwet's AC1", "robust against very unequal class frequencies"),
     "ac2": ("Gwet's AC2", "the same for a scale"),
-    "icc": ("ICC(2,1)", "the share of the variance that is due to tasks"),
-    "observed": ("Observed agreement", "of pairs of votes, including agreement by chance"),
-    "self_agreement": ("Agreement with oneself", "of annotators who voted on a task twice or more"),
+    "icc": ("intraclass correlation, ICC(2,1)", "share of the variance that is due to tasks"),
+    "observed": ("pairs of votes that agree", "including agreement by chance"),
+    "self_agreement": ("repeated votes that agree", "of annotators who saw a task twice or more"),
 }
 # on either side of the mean, 95 % of a normal distribution
 CONFIDENCE_STANDARD_ERRORS = 1.959964

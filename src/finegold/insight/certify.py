@@ -82,9 +82,9 @@ def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
     order = np.argsort(confidence, kind="stable")
     c = np.clip(confidence[order], LEAST, MOST)
     uncertainty = np.sqrt(c * (1 - c))
-    middle = (np.cumsum(uncertainty) - uncertainty / 2) / uncertainty.sum()
+    middle = np.cumsum(uncertainty) - uncertainty / 2
     stratum = np.empty(len(order), np.int64)
-    stratum[order] = np.minimum(n_strata * middle, n_strata - 1)
+    stratum[order] = np.minimum(n_strata * middle / uncertainty.sum(), n_strata - 1)
     # without strata that are empty
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64)
 

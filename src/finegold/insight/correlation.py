@@ -165,8 +165,8 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
         codes = truth_codes(result, truth, with_gold=True)
         known = (codes != MISSING) & (codes < votes.n_classes)
         task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
-        names = (votes.task_names, votes.annotator_names, votes.class_names)
-        votes = Annotations.from_codes(task, annotator, label, *names, repeated="all")
+        axes = (votes.task_names, votes.annotator_names, votes.class_names)
+        votes = Annotations.from_codes(task, annotator, label, *axes, repeated="all")
         posterior = np.eye(votes.n_classes)[codes[known]]
     n, who = votes.n_annotators, votes.annotator_names
     compared = vote_pairs(votes)
@@ -178,9 +178,10 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     is_suspicious = (z > threshold) & (excess > MIN_EXCESS)
     found = {"n_shared": shared, "agreed": agreed / shared, "expected": expected / shared}
     found |= {"excess": excess, "z": z, "suspicious": is_suspicious}
-    llm_families = _families(who, pairs)
+    names = [str(name) for name in to_list(who)]
+    llm_families = _families(names, pairs)
     # connected by suspicious pairs and by families that err alike
-    chains = [np.array(family.members) for family in llm_families if family.errs_alike]
+    chains = [family.members for family in llm_families if family.errs_alike]
     rows = np.concatenate([one[is_suspicious], *(chain[:-1] for chain in chains)])
     columns = np.concatenate([other[is_suspicious], *(chain[1:] for chain in chains)])
     links = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
@@ -193,7 +194,7 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     members = np.concatenate([pairs.one[inside >= 0], pairs.other[inside >= 0]])
     others = np.bincount(members, minlength=n) / np.bincount(votes.annotator, minlength=n)
     weights = np.asarray(1 / (1 + np.append(np.clip(rho, 0, 1), 0.0)[group] * others))
-    warnings = _warnings(who, group, rho, weights, llm_families)
+    warnings = _warnings(names, group, rho, weights, llm_families)
     warnings += [compared.note] if compared.note else []
     worth = float(weights.sum())
     return CorrelatedAnnotators(n, worth, weights, group, rho, one, other, found, who, warnings)
@@ -268,55 +269,52 @@ class Family(NamedTuple):
     """LLM judges with similar names."""
 
     stem: str
-    members: list[int]
+    members: Integers
     excess: float
     errs_alike: bool
 
 
-def _families(names: Names, pairs: Pairs) -> list[Family]:
+def _families(names: list[str], pairs: Pairs) -> list[Family]:
     found = []
-    for stem, members in families([str(name) for name in to_list(names)]).items():
-        group = np.full(len(names), -1)
-        group[members] = 0
+    for stem, members in families(names).items():
+        group = np.where(np.isin(np.arange(len(names)), members), 0, -1)
         _, _, (excess,), (z,) = _sums(pairs, _common_group(pairs, group), 1)
         errs_alike = bool(z > MIN_FAMILY_ERRORS and excess > MIN_EXCESS)
-        found.append(Family(stem, members, float(excess), errs_alike))
+        found.append(Family(stem, np.array(members), float(excess), errs_alike))
     return found
 
 
 def _warnings(
-    names: Names, group: Integers, excess: Floats, weights: Floats, families: list[Family]
+    names: list[str], group: Integers, excess: Floats, weights: Floats, families: list[Family]
 ) -> list[str]:
-    """Return warnings about families, and about groups that are not families, the largest groups
-    first.
-    """
+    """Return warnings about families, and about groups that are not families, the largest first."""
 
-    def worth(members: Any) -> str:
-        return f"they are worth about {max(weights[members].sum(), 1.0):.1f} independent ones"
+    def said(members: Integers, rho: float, most: int = MAX_NAMED_MEMBERS) -> tuple[str, str]:
+        worth = f"{max(weights[members].sum(), 1.0):.1f}"
+        who = listed([names[j] for j in members.tolist()], most)
+        about = f"(excess agreement {rho:.2f}); they are worth about {worth} independent ones"
+        return who, about
 
     warnings = []
-    for stem, members, family_excess, errs_alike in families:
-        who = ", ".join(map(str, to_list(names[np.array(members)])))
+    for stem, members, rho, errs_alike in families:
+        who, about = said(members, rho, len(members))
         if errs_alike:
+            warnings.append(f"{who} are of one family and err alike {about}")
+        elif len(members) >= DOMINANT_FAMILY_SHARE * len(names):
             warnings.append(
-                f"{who} are of one family and err alike (excess agreement {family_excess:.2f}):"
-                f" {worth(members)}, so do not count them as {len(members)}"
-            )
-        elif len(members) >= DOMINANT_FAMILY_SHARE * len(weights):
-            warnings.append(
-                f"{len(members)} of {len(weights)} annotators are of the family {stem} ({who}):"
+                f"{len(members)} of {len(names)} annotators are of the family {stem} ({who}):"
                 " errors that they share pass for the truth and do not show in votes; add judges"
                 " of other families, or gold truths"
             )
-    reported = [family.members for family in families if family.errs_alike]
+    reported = [family.members.tolist() for family in families if family.errs_alike]
     groups = [(np.flatnonzero(group == g), rho) for g, rho in enumerate(excess.tolist())]
     new = [each for each in groups if each[0].tolist() not in reported]
     new.sort(key=lambda each: -len(each[0]))
-    for some, rho in new[:MAX_NAMED_GROUPS]:
+    for members, rho in new[:MAX_NAMED_GROUPS]:
+        who, about = said(members, rho)
         warnings.append(
-            f"annotators {listed(to_list(names[some]), MAX_NAMED_MEMBERS)} agree more than their"
-            " skill explains: they copy, err alike or find the same tasks hard (excess agreement"
-            f" {rho:.2f}); {worth(some)}"
+            f"annotators {who} agree more than their skill explains: they copy, err alike or find"
+            f" the same tasks hard {about}"
         )
     if len(new) > MAX_NAMED_GROUPS:
         warnings.append(f"{len(new) - MAX_NAMED_GROUPS:,} more groups agree in this way")

@@ -218,12 +218,12 @@ def voted_in_words(voted: Voted) -> str:
     return f"On {first} of {sum(voted):,} tasks {rest}"
 
 
-def tie_warnings(result: ResultData, n_tied: int | None = None) -> list[str]:
+def tie_warnings(result: ResultData) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels depend on how the method breaks ties."""
     # the labels of one set have equally many votes
     if result.annotations.multi:
         return []
-    tied = what_was_voted(votes_of(result)).tied if n_tied is None else n_tied
+    tied = what_was_voted(votes_of(result)).tied
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [

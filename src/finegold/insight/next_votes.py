@@ -26,7 +26,7 @@ from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, match, to_list
-from finegold.votes.frames import make_frame
+from finegold.votes.frames import make_frame, to_polars
 
 # in a notebook
 TASKS_SHOWN = 5
@@ -79,20 +79,10 @@ class Plan:
         return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {some:,} annotators to look after)"
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import Meter, rows_html
+        from finegold.insight.notebook import rows_html
 
-        result, names = self.result, to_list(self.result.annotator_names)
-        rows = [
-            {
-                "task": str(result.task_names[i]),
-                "label so far": str(result.class_names[int(result.label_codes[i])]),
-                "_": Meter(result.confidence[i]),
-                "confidence": float(result.confidence[i]),
-                "votes": int(result.votes_per_task[i]),
-                "gain": float(self.gain[i]),
-            }
-            for i in self.ask[:TASKS_SHOWN].tolist()
-        ]
+        names = to_list(self.result.annotator_names)
+        rows = to_polars(self.tasks()).head(TASKS_SHOWN).to_dicts()
         title = f"<b>Plan</b>: {len(self.ask):,} tasks to ask about, {int(self.safe.sum()):,} safe"
         advice = [f"{each.action} {names[each.annotator]}: {each.why}" for each in self.advice]
         return rows_html(title, rows, advice[:TASKS_SHOWN], len(self.ask))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from finegold.fitting.solve import small_data_caution
 from finegold.insight.agreement import Agreement, agreement
+from finegold.insight.calibration import Calibration, calibration
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
-from finegold.insight.expected import Calibration, calibration, expected_accuracy
 from finegold.insight.majority import CLOSE, margins, n_flips, tie_warnings
 from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.truth import match_truth
+from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING, listed, to_list
 
@@ -41,8 +44,6 @@ class Trust:
         agreement: How far annotators agree.
         correlated: Annotators whose errors are correlated.
         calibration: How well confidences match accuracies; None without known truths.
-        expected: The share of right labels by the method's own confidences; None if all labels are
-            known truths.
         warnings: What to know before using the labels.
     """
 
@@ -55,32 +56,39 @@ class Trust:
     agreement: Agreement
     correlated: CorrelatedAnnotators
     calibration: Calibration | None
-    expected: float | None
     warnings: list[str]
 
-    def _repr_html_(self) -> str:
-        from finegold.insight.notebook import rows_html
-
-        panel, tested = self.correlated, self.calibration
-        figures: dict[str, Any] = {
-            "agreement beyond chance (alpha)": self.agreement.alpha,
-            "labels against the majority vote": self.n_flips,
-            "contested labels": self.n_contested,
-            "ties": self.n_tied,
-            "spammers": self.n_spammers,
-            f"effective number of {panel.n_annotators:,} annotators": f"{panel.effective:,.1f}",
+    def rows(self) -> dict[str, str]:
+        """Return the figures as text, by what they are."""
+        panel, tested, alpha = self.correlated, self.calibration, self.agreement.alpha
+        rows = {
+            "agreement beyond chance (alpha)": f"{alpha:.3f}" if isfinite(alpha) else "undefined",
+            "labels against the majority vote": f"{self.n_flips:,}",
+            "labels barely more probable than the next class": f"{self.n_contested:,}",
+            "ties": f"{self.n_tied:,}",
+            "annotators whose votes do not depend on the truth": f"{self.n_spammers:,}",
+            "effective number of independent annotators": (
+                f"{panel.effective:,.1f} of {panel.n_annotators:,}"
+            ),
         }
         if tested is not None:
-            figures |= {
+            rows |= {
                 f"accuracy on {tested.n:,} truths": f"{tested.accuracy:.1%}",
-                "calibration error": tested.ece,
-                "best temperature": tested.temperature,
+                "mean confidence": f"{tested.confidence:.1%}",
+                "calibration error (ECE)": f"{tested.ece:.4f}",
+                "log loss": f"{tested.log_loss:.4f}",
+                "best temperature": f"{tested.temperature:.2f}",
+                "calibration error at this temperature": f"{tested.ece_after:.4f}",
+                "log loss at this temperature": f"{tested.log_loss_after:.4f}",
             }
-        title = (
-            f"<b>Trust</b> in {escape(self.method)}: {self.n_tasks:,} tasks,"
-            f" {self.agreement.n_annotators:,} annotators"
-        )
-        rows = [{"_": words, "__": figure} for words, figure in figures.items()]
+        return rows
+
+    def _repr_html_(self) -> str:
+        from finegold.insight.notebook import Figure, rows_html
+
+        n_tasks, n_annotators = f"{self.n_tasks:,}", f"{self.agreement.n_annotators:,}"
+        title = f"<b>Trust</b> in {escape(self.method)}: {n_tasks} tasks, {n_annotators} annotators"
+        rows = [{"_": words, "__": Figure(figure)} for words, figure in self.rows().items()]
         return rows_html(title, rows, self.warnings)
 
     def figures(self) -> dict[str, Any]:
@@ -95,16 +103,19 @@ class Trust:
             "effective_annotators": self.correlated.effective,
             "agreement": self.agreement.figures(),
             "calibration": None if self.calibration is None else self.calibration.figures(),
-            "expected_accuracy": self.expected,
             "warnings": self.warnings,
         }
+
+
+def caution(result: ResultData) -> str:
+    """Return a warning if the default method had few tasks; empty otherwise."""
+    return small_data_caution(len(result.label_codes)) if result.method == DEFAULT_METHOD else ""
 
 
 def trust(result: ResultData, truth: Any = None) -> Trust:
     """Return how far the labels of a result can be trusted. Known truths, if given, test its
     probabilities.
     """
-    expected = expected_accuracy(result)
     if result.label_sets is not None:
         truth = None if truth is None else true_answers(votes_of(result), truth)
         result = single_labels(result)
@@ -150,6 +161,5 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         agreement=agreed,
         correlated=correlated,
         calibration=c,
-        expected=expected,
         warnings=warnings,
     )

@@ -65,5 +65,4 @@ def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool
 
 def add_up(place: Integers, values: Floats, n: int) -> Floats:
     """[n] Sum the values with the same place."""
-    sums: Floats = np.bincount(place, values, minlength=n).astype(np.float64, copy=False)
-    return sums
+    return np.asarray(np.bincount(place, values, minlength=n), np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from finegold.insight.agreement import Agreement
-from finegold.insight.expected import Calibration
+from finegold.insight.calibration import Calibration
 from finegold.report.sections.common import Subject, View, percent
 from finegold.votes.frames import to_polars
 

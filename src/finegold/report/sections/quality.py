@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from finegold.insight.expected import caution
 from finegold.insight.majority import Voted, voted_in_words, what_was_voted
+from finegold.insight.overview import caution
 from finegold.kernels.cells import vote_shares
 from finegold.report.sections.common import Subject, View, as_sentence, percent
 from finegold.report.sections.tasks import doubts

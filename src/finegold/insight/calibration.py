@@ -1,4 +1,4 @@
-"""What confidences say about the labels, and how well they match known truths."""
+"""How well confidences match known truths, and a temperature that makes them match better."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from finegold.fitting.solve import small_data_caution
 from finegold.insight.votes import Floats, truth_codes, votes_of
-from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.data import ResultData, summarise
 from finegold.results.metrics import temper
@@ -17,28 +15,6 @@ from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import make_frame
 
 AnyResult = TypeVar("AnyResult", bound=ResultData)
-
-
-def expected_accuracy(result: ResultData) -> float | None:
-    """Return the share of right labels by the method's own confidences; None if every label is a
-    known truth.
-
-    Also None for sets of labels: there are no real data on which to show that their confidences
-    hold.
-    """
-    unknown = result.gold == MISSING
-    if result.label_sets is not None or not unknown.any():
-        return None
-    confidence = result.confidence
-    return float(confidence.mean() if unknown.all() else confidence[unknown].mean())
-
-
-def caution(result: ResultData) -> str:
-    """Return a warning if the result has few tasks; empty for results of methods other than the
-    default.
-    """
-    return small_data_caution(len(result.label_codes)) if result.method == DEFAULT_METHOD else ""
-
 
 N_FOLDS = 5
 # temperatures lie between 1/20 and 20
