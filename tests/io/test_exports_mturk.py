@@ -38,7 +38,8 @@ MOOD = "Answer.mood.good,Answer.mood.bad"
 CHOSEN = "true,false false,true true,false false,true"
 RIDES = votes("Car", "Bus", "Car")
 TICKED = "true,true false,true false,false true,false"
-BOXES = (votes("true", "false", "false"), votes("true", "true", "false"))
+MOODS = votes("good", "bad", "good")
+NOTHING = {"answers in which nothing was chosen": 1}
 FORMS = [
     {"mood": {"good": True, "bad": False}, "tags": {"labels": ["b", "a"]}, "note": ""},
     {"mood": {"good": False, "bad": True}, "tags": {"labels": ["a"]}, "sure": 3},
@@ -82,33 +83,19 @@ test_batches = check_each({
 
 test_buttons_and_boxes = check_each({
     "buttons of one name are one question, and nothing was chosen": reads(
-        FILE, batch(MOOD, "true,false false,true false,false true,false"), votes("good", "bad"), missing=1
+        FILE, batch(MOOD, "true,false false,true false,false true,false"), votes("good", "bad"), REJECTED | NOTHING
     ),
-    "buttons that pandas saved again": reads(
-        FILE, batch(MOOD, "True,False False,True False,False True,False"), votes("good", "bad")
-    ),
-    "boxes that pandas saved again": reads(
-        *(FILE, batch(MOOD, "True,True False,True False,False True,False")),
-        {"mood.good": BOXES[0], "mood.bad": BOXES[1]},
-    ),
+    "buttons that pandas saved again": reads(FILE, batch(MOOD, "True,False False,True True,False True,True"), MOODS),
     **{
-        f"buttons with names of their own: {names}": reads(FILE, batch(names, CHOSEN), RIDES, **options)
-        for names, options in (
-            ("Answer.Car.Car,Answer.Bus.Bus", {"question": "choice"}), ("Answer.Car.on,Answer.Bus.on", {}),
+        f"buttons and boxes: {names}, {cells}": reads(
+            FILE, batch(names, cells), said, question=question
         )
-    },
-    **{
-        f"boxes of which several were ticked: {names}": reads(
-            FILE, batch(names, TICKED), dict(zip(questions, BOXES, strict=True))
+        for names, question in (
+            ("Answer.Car.Car,Answer.Bus.Bus", "choice"), ("Answer.Car.on,Answer.Bus.on", "choice"),
+            ("Answer.ride.Car,Answer.ride.Bus", "ride"),
         )
-        for names, questions in {
-            "Answer.Car.Car,Answer.Bus.Bus": ("Car", "Bus"), "Answer.ride.Car,Answer.ride.Bus": ("ride.Car", "ride.Bus")
-        }.items()
+        for cells, said in ((CHOSEN, RIDES), (TICKED, votes("Bus|Car", "Bus")))
     },
-    "boxes that somebody left empty": reads(
-        *(FILE, batch("Answer.spam.on,Answer.rude.on", "true,false false,false false,true true,false")),
-        {"spam": votes("true", "false", "false"), "rude": votes("false", "false", "true")},
-    ),
     "one box": reads(FILE, batch("Answer.spam.on", "true false false true"), votes("true", "false", "false")),
 })  # fmt: skip
 
@@ -127,7 +114,7 @@ test_damage_is_named_with_the_tool_the_row_and_the_remedy = check_each({
         FILE, PLAIN, 'there is no column "text"; use task=NAME with one of HITId, Input.url', task="text"
     ),
     "cut short": refuses(FILE, PLAIN[:-40], f"{TITLE}, line 5: too few fields", ", or download it again"),
-    "no rows": refuses(FILE, PLAIN.splitlines()[0] + "\n", "it has a header but no rows"),
+    "no rows": refuses(FILE, PLAIN.splitlines()[0] + "\n", "holds no votes; download it again"),
     "a row that omits an answer": refuses(
         FILE, OMITTED + "H2,T,x,A4,eve,Submitted,12,0%,u2\n",
         "line 5: too few fields, found 9 but the header has 12",

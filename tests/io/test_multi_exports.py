@@ -211,11 +211,6 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
         1,
     ]  # nothing was ticked on the second, which is an answer
     assert result.sets() == [["Bus"], []]
-    single = finegold.aggregate(path, "mv", question="ride.Car")
-    assert isinstance(single, finegold.Result)
-    named = write(tmp_path / "named.csv", batch("Answer.Car.on,Answer.Bus.on", TICKED))
-    assert list(finegold.aggregate(named, "mv", multi=True).class_names) == ["Bus", "Car"]
-    assert list(finegold.read_each(named)) == ["Bus", "Car"]  # which are one set on request only
 
 
 def test_an_answer_that_is_given_again_is_counted_as_repeated_and_a_row_per_option_is_not() -> None:

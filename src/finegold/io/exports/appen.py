@@ -7,12 +7,13 @@ The columns of Appen begin with "_". Of the others, those are answers that have 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
 from finegold.errors import Placeholder, use
 from finegold.io.exports import base
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
 
 REMEDY = "download it again: on the job's page, Results, Full report"
@@ -23,9 +24,6 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if WORKER not in seen.columns:
         raise DamagedExport(f"there is no {WORKER}: this looks like the aggregated report")
     task = base.task_column(seen, options.task, UNIT)
-    table = base.read_sheet(seen, seen.columns)
-    marks = {TAINTED: pl.col(TAINTED).str.to_lowercase() == "true"}
-    table = base.drop_rows(table, marks, "tainted judgments", options, "tainted")
     # q_gold and q_gold_reason are not questions where there is a q.
     others = [
         name
@@ -38,22 +36,26 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not questions:
         problem = f"it does not show which of {', '.join(others)} are answers"
         raise DamagedExport(problem, use(question=Placeholder("NAME")))
-    labels, golds = {}, {}
-    for name in questions:
-        lines = base.replace_cells(table[name], "\n", lambda cell, _: _join_lines(cell))
-        labels[name] = base.join_lists(lines, options)
-        if name + GOLD in table.columns:
-            gold = table[name + GOLD].str.strip_chars()
+    vague = set()
+
+    def votes(row: dict[str, Any]) -> Iterator[Vote]:
+        is_tainted = (row.get(TAINTED) or "").lower() == "true"
+        if options.leaves_out(is_tainted, "tainted judgments", "tainted"):
+            return
+        for name in questions:
+            lines = [part.strip() for part in (row[name] or "").splitlines() if part.strip()]
+            label = base.join_labels(lines) if len(lines) > 1 else base.label_in(row[name], options)
+            gold = (row.get(name + GOLD) or "").strip() or None
             # several lines that all count as right
-            is_vague = gold.str.contains("\n", literal=True).fill_null(False)
-            golds[name] = gold.set(is_vague, None)
-            if options.gold and (vague := table.filter(is_vague)[UNIT].n_unique()):
-                options.left_out[f"gold truths of {name} that allow several answers"] += vague
-    return base.votes_of_questions(table, task, WORKER, labels, golds)
+            if gold and "\n" in gold and options.gold and (name, row[UNIT]) not in vague:
+                vague.add((name, row[UNIT]))
+                options.left_out[f"gold truths of {name} that allow several answers"] += 1
+            gold = None if gold and "\n" in gold else gold
+            yield Vote(row[task], row[WORKER], label, name, gold)
 
-
-def _join_lines(cell: str) -> object:
-    return base.join_labels([part.strip() for part in cell.splitlines() if part.strip()])
+    golds = [name + GOLD for name in questions]
+    rows = base.read_rows(seen, [task, UNIT, WORKER, TAINTED, *questions, *golds])
+    return base.in_batches(base.with_numbers(rows, votes))
 
 
 EXPORT = Export(

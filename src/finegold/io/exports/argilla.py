@@ -29,11 +29,9 @@ def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
     task = base.need_id(record, "id", options, "fields")
     answers = []
     for status, user, value, question in responses_of(record):
-        what = NO_VOTES.get(str(status or ""))
-        if what is None or what.split()[0] in options.include:
+        what = NO_VOTES.get(str(status or ""), "")
+        if not options.leaves_out(bool(what), what, what.partition(" ")[0]):
             answers.append((user, value, question))
-        else:
-            options.left_out[what] += 1
     suggestions = list(_suggestions(record))
     if "suggestions" in options.include:
         answers += suggestions

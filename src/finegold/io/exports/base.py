@@ -15,16 +15,16 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import polars as pl
+from polars import selectors
 
 from finegold.errors import InputError, Placeholder, Remedy, use, warn_user
-from finegold.io.source import Source, skip_bom
+from finegold.io.source import Source
 from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import NOTHING
@@ -88,6 +88,12 @@ class ExportOptions:
         """Return the label of answers in which nothing was chosen, and count them by this name."""
         (self.left_out if self.multi is False else self.empty)[what] += number
         return None if self.multi is False else NOTHING
+
+    def leaves_out(self, is_marked: bool, what: str, option: str = "") -> bool:
+        """Count a record that is marked so, unless the option `include` asks for it."""
+        is_out = is_marked and option not in self.include
+        self.left_out.update({what: 1} if is_out else {})
+        return is_out
 
     def warn_once(self, text: str, *remedies: Remedy) -> None:
         if text not in self.warnings:
@@ -210,9 +216,9 @@ def with_numbers(
             number += 1
     except DamagedExport as error:
         problem = f"in {file}, {error.problem}" if file else error.problem
-        raise DamagedExport(problem, *error.remedies, record=error.record or number) from None
+        raise DamagedExport(problem, *error.remedies, record=number) from None
     except MISUSED as error:
-        raise misused(error, number) from error
+        raise error if isinstance(error, InputError) else misused(error, number) from None
 
 
 def misused(error: Exception, record: int | None = None) -> DamagedExport:
@@ -254,88 +260,57 @@ def by_record(
 
 # JSON, which may be larger than memory.
 
-BLANKS = re.compile(r"[ \t\n\r]*")
+BETWEEN = re.compile(r"[ \t\n\r,]*")
 # bytes that are read at once
 CHUNK = 2**20
 # a text that ends in the middle of a word or a number breaks off so near to its end
 NEAR = 16
 
 
-class Json:
-    """The values of a JSON text, one after the other."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._decoder = file, codecs.getincrementaldecoder("utf-8-sig")()
-        self._text, self._at = "", 0
-        self._scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed omits it
-
-    def mark(self, taken: str = "") -> str:
-        """Return the next mark, such as "[", and take it if it is this one; "" at the end."""
-        while True:
-            self._at = cast(re.Match[str], BLANKS.match(self._text, self._at)).end()
-            if self._at < len(self._text) or not self._read_on():
-                mark = self._text[self._at : self._at + 1]
-                self._at += bool(mark) and mark == taken
-                return mark
-
-    def value(self) -> Any:
-        """Return the next value."""
-        self.mark()
-        while True:
-            try:
-                value, end = self._scan(self._text, self._at)
-            except (StopIteration, ValueError, RecursionError) as error:
-                place = getattr(error, "value", getattr(error, "pos", 0))
-                is_cut = "Unterminated" in str(error) or place > len(self._text) - NEAR
-                if not is_cut or not self._read_on():
-                    raise _damage(is_cut, error) from None
-            else:
-                # a number near the end may go on: 3, 3.5, 3.5e-10
-                if end + NEAR < len(self._text) or not self._read_on():
-                    self._at = end
-                    return value
-
-    def _read_on(self) -> bool:
-        """Read as much again as there is that cannot be parsed yet, if there is more."""
-        rest = self._text[self._at :]
-        data = self._file.read(max(CHUNK, len(rest)))
-        try:
-            more = self._decoder.decode(data, final=not data)
-        except UnicodeError as error:
-            raise _damage(False, error) from None
-        if data:
-            self._text, self._at = rest + more, 0
-        return bool(data)
-
-
-def _damage(is_cut: bool, error: object) -> DamagedExport:
-    return DamagedExport("the file is cut short" if is_cut else f"not valid JSON ({error})")
-
-
 def read_records(seen: Source) -> Iterator[Any]:
     """Yield the records of a JSON list or of JSON Lines. A single object is a list of one."""
-    with open_export(seen) as file:
+    with seen.open_bytes() as file:
         yield from json_records(file)
 
 
 def json_records(file: BinaryIO) -> Iterator[Any]:
     """Yield the items of a JSON list, or the values of JSON Lines."""
-    text = Json(file)
-    if text.mark("[") == "[" and text.mark("]") != "]":
-        yield text.value()
-        while (mark := text.mark(",")) == ",":
-            yield text.value()
-        if text.mark("]") != "]":
-            raise _damage(not mark, f"found {mark} where a comma was expected")
-    while text.mark():
-        yield text.value()
-
-
-def open_export(source: Source) -> BinaryIO:
-    """Open a file behind its byte-order mark."""
-    file = source.open_bytes()
-    skip_bom(file)
-    return file
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed omits it
+    text, at, is_all = "", 0, False
+    # not known before the first mark
+    in_list: bool | None = None
+    while True:
+        at = cast(re.Match[str], BETWEEN.match(text, at)).end()
+        mark = text[at : at + 1]
+        if mark and in_list is None:
+            in_list = mark == "["
+            at += in_list
+        elif mark == "]" and in_list:
+            in_list, at = False, at + 1
+        elif not mark and is_all and not in_list:
+            return
+        else:
+            try:
+                value, end = scan(text, at)
+            except (StopIteration, ValueError, RecursionError) as error:
+                place = getattr(error, "value", getattr(error, "pos", 0))
+                is_cut = "Unterminated" in str(error) or place > len(text) - NEAR
+                if is_all or not is_cut:
+                    problem = "the file is cut short" if is_cut else f"not valid JSON ({error})"
+                    raise DamagedExport(problem) from None
+                end = len(text)
+            # a number near the end may go on: 3, 3.5, 3.5e-10
+            if is_all or end + NEAR < len(text):
+                at = end
+                yield value
+                continue
+            data = file.read(max(CHUNK, len(text) - at))
+            is_all = not data
+            try:
+                text, at = text[at:] + decoder.decode(data, final=is_all), 0
+            except UnicodeError as error:
+                raise DamagedExport(f"not valid JSON ({error})") from None
 
 
 def members_of(seen: Source, names: Iterable[str]) -> Iterator[tuple[str, BinaryIO]]:
@@ -356,29 +331,22 @@ def members_of(seen: Source, names: Iterable[str]) -> Iterator[tuple[str, Binary
 
 # Sheets: a row per assignment or respondent.
 
-# from 1, as messages count them
-ROW = "finegold row"
-
 
 def read_columns(seen: Source, columns: Sequence[str], may_omit: int = 0) -> Iterator[pl.DataFrame]:
-    """Yield those of these columns that a table has. Rows may omit so many of the last cells."""
+    """Yield those of these columns that a table has, blank cells as null. Rows may omit so many of
+    the last cells.
+    """
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
     scan = scan_delimited(seen) if seen.is_delimited else pl.scan_parquet(seen.data, glob=False)
-    return batches(seen, scan, wanted, may_omit)
+    text = selectors.string()
+    for part in batches(seen, scan, wanted, may_omit):
+        yield part.with_columns(pl.when(text.str.strip_chars() != "").then(text))
 
 
-def read_rows(seen: Source, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def read_rows(seen: Source, columns: Sequence[str], may_omit: int = 0) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table, with those of the columns that it has."""
-    return (row for part in read_columns(seen, columns) for row in part.iter_rows(named=True))
-
-
-def read_sheet(seen: Source, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
-    """Return these columns as text, blank cells as null, with the number of each row."""
-    parts = list(read_columns(seen, columns, may_omit))
-    if not sum(map(len, parts)):
-        raise DamagedExport("it has a header but no rows")
-    without_blanks = pl.when(pl.all().str.strip_chars() != "").then(pl.all())
-    return pl.concat(parts).with_columns(without_blanks).with_row_index(ROW, offset=1)
+    for part in read_columns(seen, columns, may_omit):
+        yield from part.iter_rows(named=True)
 
 
 def task_column(seen: Source, task: str | None, usual: str, prefix: str = "") -> str:
@@ -405,63 +373,15 @@ def answer_columns(seen: Source, task: str, others: Sequence[str], named: str | 
     return [name for name in others if spread[name].any()]
 
 
-def drop_rows(
-    table: pl.DataFrame,
-    marks: Mapping[str, pl.Expr],
-    what: str,
-    options: ExportOptions,
-    option: str = "",
-) -> pl.DataFrame:
-    """Leave out and count rows that one of these columns marks, unless the option `include` asks
-    for them.
-    """
-    known = [mark.fill_null(False) for column, mark in marks.items() if column in table.columns]
-    if option in options.include or not known:
-        return table
-    kept = table.filter(~pl.any_horizontal(known))
-    options.left_out.update({what: n} if (n := table.height - kept.height) else {})
-    return kept
-
-
-def votes_of_questions(
-    table: pl.DataFrame,
-    task: str,
-    annotator: str,
-    labels: Mapping[str, pl.Series],
-    golds: Mapping[str, pl.Series] | None = None,
-) -> Iterator[pl.DataFrame]:
-    """Yield the votes on each question. A question without answers is left out."""
-    for question, label in labels.items():
-        if label.null_count() < len(label):
-            gold = (golds or {}).get(question, pl.lit(None, pl.String))
-            yield table.select(
-                task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold
-            )
-
-
-def replace_cells(cells: pl.Series, pattern: str, label_of: Callable[[str, int], Any]) -> pl.Series:
-    """Put labels for cells that match a pattern, given each and how often it occurs. After a
-    ValueError a cell stays as it is.
-    """
-    labels: dict[str, str | None] = {}
-    for cell, number in cells.value_counts().iter_rows():
-        if cell is not None and re.search(pattern, cell):
-            with suppress(ValueError):
-                label = label_of(cell, number)
-                labels[cell] = None if label is None else str(label)
-    return cells.replace(labels) if labels else cells
-
-
-def join_lists(cells: pl.Series, options: ExportOptions) -> pl.Series:
-    """Convert lists of several answers, such as ["a","b"], into one label."""
-
-    def joined(cell: str, number: int) -> Any:
-        answers = json.loads(cell)
-        if not answers:
-            return options.nothing("answers in which nothing was chosen", number)
-        if all(isinstance(item, dict | list) for item in answers):
-            options.left_out["answers that are not labels, such as marks"] += number
-            return None
-        return join_labels(answers)
-
-    return replace_cells(cells, r"^\s*\[.*\]\s*$", joined)
+def label_in(cell: str | None, options: ExportOptions) -> Any:
+    """Return the label in a cell, which may be a list of several answers, such as ["a","b"]."""
+    try:
+        answers = json.loads(cell) if cell is not None and cell.lstrip()[:1] == "[" else cell
+    except ValueError:
+        answers = cell
+    if answers == []:
+        return options.nothing("answers in which nothing was chosen")
+    if isinstance(answers, list) and all(isinstance(item, dict | list) for item in answers):
+        options.left_out["answers that are not labels, such as marks"] += 1
+        return None
+    return join_labels(answers)

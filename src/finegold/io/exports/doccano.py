@@ -58,7 +58,7 @@ def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
             'votes are kept apart only in projects without "Share annotations across all users"',
         )
     files: Iterable[tuple[str, BinaryIO]] = (
-        base.members_of(seen, names) if is_zip else [(own, base.open_export(seen))]
+        base.members_of(seen, names) if is_zip else [(own, seen.open_bytes())]
     )
     for name, file in files:
         with file:

@@ -30,11 +30,10 @@ def _samples(seen: Source) -> Iterator[Any]:
         header = [name for name in HEADERS if name in seen.members][:1]
         samples = [name for name in seen.members if name.startswith("samples/")]
         for name, file in base.members_of(seen, [*header, *samples]):
-            content = base.Json(file).value()
+            content = next(base.json_records(file), None)
             yield need(content, "eval", dict) if name in HEADERS else content
         return
-    with base.open_export(seen) as file:
-        log = base.Json(file).value()
+    log = next(base.read_records(seen), None)
     yield need(log, "eval", dict)
     yield from need(log, "samples", list, [])
 

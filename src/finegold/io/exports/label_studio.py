@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
@@ -62,12 +63,11 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     votes = []
     for annotation in annotations_of(record):
         results = need(annotation, "result", list, [])
-        if annotation.get("was_cancelled") or annotation.get("skipped"):
-            options.left_out["cancelled annotations"] += 1
-            continue
         annotator = person(annotation)
-        if annotator is None:
-            options.left_out["annotations without an annotator"] += 1
+        is_cancelled = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
+        if options.leaves_out(is_cancelled, "cancelled annotations") or options.leaves_out(
+            annotator is None, "annotations without an annotator"
+        ):
             continue
         if not results:
             label = options.nothing("annotations without an answer")
@@ -78,8 +78,7 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
             for question, label in _answers(results, options)
         ]
     for prediction in need(record, "predictions", list, []):
-        if "predictions" not in options.include:
-            options.left_out["predictions of models"] += 1
+        if options.leaves_out(True, "predictions of models", "predictions"):
             continue
         if not isinstance(prediction, dict):
             problem = "of predictions there are only the numbers"
@@ -136,15 +135,17 @@ def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = base.task_column(seen, options.task, "id")
     others = [column for column in seen.columns if column not in ABOUT | {task}]
     questions = base.answer_columns(seen, "id", others, options.question) or others
-    for part in base.read_columns(seen, [task, "annotator", *questions]):
-        # Answers that are not plain text stand there as JSON.
-        labels = {
-            question: base.replace_cells(
-                part[question], r"^[\[{]", lambda cell, _: _short_label(json.loads(cell), options)
-            )
-            for question in questions
-        }
-        yield from base.votes_of_questions(part, task, "annotator", labels)
+
+    def votes(row: dict[str, Any]) -> Iterator[Vote]:
+        for question in questions:
+            # answers that are not plain text stand there as JSON
+            said = row[question]
+            with suppress(ValueError):
+                said = json.loads(said) if (said or "")[:1] in ("[", "{") else said
+            yield Vote(row[task], row["annotator"], _short_label(said, options), question)
+
+    rows = base.read_rows(seen, [task, "annotator", *questions])
+    return base.in_batches(base.with_numbers(rows, votes))
 
 
 def _short_label(value: Any, options: ExportOptions) -> Any:

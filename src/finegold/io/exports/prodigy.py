@@ -18,8 +18,7 @@ SESSION = re.compile(r"\d{4}-\d\d-\d\d")
 def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     answer = need(record, "answer", str)
     task = base.need_id(record, "_input_hash", options)
-    if answer == "ignore":
-        options.left_out["ignored answers"] += 1
+    if options.leaves_out(answer == "ignore", "ignored answers"):
         return [Vote(task)]
     named = [record.get(name) for name in ("_annotator_id", "_session_id")]
     annotator = next((name for name in named if name is not None), None)
@@ -28,10 +27,9 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
         raise DamagedExport("found no annotator", remedy)
     if "accept" in record or "options" in record:
         # Somebody who rejects a choice says that no option fits, or that the task is bad.
-        if answer != "reject" or "rejected" in options.include:
-            return [Vote(task, annotator, base.join_labels(need(record, "accept", list, [])), "")]
-        options.left_out["rejected choices"] += 1
-        return [Vote(task)]
+        if options.leaves_out(answer == "reject", "rejected choices", "rejected"):
+            return [Vote(task)]
+        return [Vote(task, annotator, base.join_labels(need(record, "accept", list, [])), "")]
     is_manual = "spans" in record and "label" not in record and "_view_id" not in record
     if is_manual or str(record.get("_view_id", "")).endswith("_manual"):
         options.left_out["marked regions" if "image" in record else base.SPANS] += 1

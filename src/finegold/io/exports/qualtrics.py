@@ -13,13 +13,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from typing import Any
 
 import polars as pl
 
 from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
 from finegold.io.exports import base
-from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
 
 # in this order
@@ -45,58 +46,64 @@ UNANSWERED = "-99"
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    table, ids = base.read_sheet(seen, seen.columns), _import_ids(seen)
+    rows = list(base.read_rows(seen, seen.columns))[_header_rows(seen) :]
+    if not rows:
+        raise DamagedExport("it has headers but no responses")
     bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in seen.columns}
     # Who answered: by the id of the service that recruited them, else by that of the response.
     people = [name for known in (*PEOPLE, RESPONSE) for name in bare if bare[name] == known]
     if not people:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
-    if options.task is not None:
-        patterns = [pattern.strip() for pattern in options.task.split(",")]
-        items = [name for name in bare if any(fnmatchcase(name, each) for each in patterns)]
-        if not items:
-            remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
-            raise DamagedExport(f'no column is called "{options.task}"', remedy)
-    else:
-        items = [name for name in bare if name not in people and not NO_LABEL.search(name)]
-        if ids:
-            items = [name for name in items if QUESTION.match(ids.get(name, ""))]
-            items = [name for name in items if not NO_LABEL.search(ids[name])]
-        items = [name for name in items if ids or not ABOUT.fullmatch(name)]
-        if not items:
-            raise DamagedExport("there is no column with answers to choose from")
-    table = table.filter(pl.col(ROW) > _header_rows(seen))
-    if table.is_empty():
-        raise DamagedExport("it has headers but no responses")
-    status, channel, finished = map(pl.col, ("Status", "DistributionChannel", "Finished"))
-    previews = {"Status": status.is_in(PREVIEWS), "DistributionChannel": channel == "preview"}
-    spam = {"Status": status.is_in(SPAM)}
-    unfinished = {"Finished": finished.str.to_lowercase().is_in(["false", "0"])}
-    table = base.drop_rows(table, previews, "previews", options, "previews")
-    table = base.drop_rows(table, spam, "responses marked as spam", options, "spam")
-    table = base.drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
-    table = table.with_columns(pl.col(items).replace(UNANSWERED, None))
-    items = [name for name in items if table[name].null_count() < table.height]
-    for question, tasks in _questions(table, items, ids, options).items():
-        fixed = {"annotator": pl.coalesce(people), "question": pl.lit(question)}
-        for column, task in tasks.items():
-            yield table.select(task=pl.lit(task), label=column, **fixed)
+    rows = [row for row in rows if not _is_left_out(row, options)]
+    return base.in_batches(
+        Vote(task, next(filter(None, map(row.get, people)), None), _label(row[item]), question)
+        for question, tasks in _questions(seen, rows, people, options).items()
+        for item, task in tasks.items()
+        for row in rows
+    )
+
+
+def _is_left_out(row: dict[str, Any], options: ExportOptions) -> bool:
+    status, is_finished = row.get("Status"), (row.get("Finished") or "").lower()
+    is_preview = status in PREVIEWS or row.get("DistributionChannel") == "preview"
+    return (
+        options.leaves_out(is_preview, "previews", "previews")
+        or options.leaves_out(status in SPAM, "responses marked as spam", "spam")
+        or options.leaves_out(is_finished in ("false", "0"), "unfinished responses", "unfinished")
+    )
+
+
+def _label(cell: str | None) -> str | None:
+    return None if cell == UNANSWERED else cell
 
 
 def _questions(
-    table: pl.DataFrame, items: list[str], ids: dict[str, str], options: ExportOptions
+    seen: Source, rows: list[dict[str, Any]], people: list[str], options: ExportOptions
 ) -> dict[str, dict[str, str]]:
     """Return the columns of each question, and the task that each column is."""
     if options.task is not None:
+        patterns = [pattern.strip() for pattern in options.task.split(",")]
+        items = [name for name in seen.columns if any(fnmatchcase(name, each) for each in patterns)]
+        if not items:
+            remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
+            raise DamagedExport(f'no column is called "{options.task}"', remedy)
         return {options.task: {name: name for name in items}}
+    ids = _import_ids(seen)
+    items = [name for name in seen.columns if name not in people and not NO_LABEL.search(name)]
+    if ids:
+        items = [name for name in items if QUESTION.match(ids.get(name, ""))]
+        items = [name for name in items if not NO_LABEL.search(ids[name])]
+    items = [name for name in items if ids or not ABOUT.fullmatch(name)]
+    if not items:
+        raise DamagedExport("there is no column with answers to choose from")
     questions: dict[str, dict[str, str]] = {}
     answers: dict[str, set[str]] = {}
     for name in items:
         loop = QUESTION.match(ids.get(name, ""))
         if loop and loop[1] and name.startswith(f"{loop[1]}_"):
             questions.setdefault(name.partition("_")[2], {})[name] = loop[1]
-        else:
-            answers[name] = set(table[name].drop_nulls())
+        elif said := {_label(row[name]) or "" for row in rows} - {""}:
+            answers[name] = said
     for group in group_by_labels(answers):
         title = options.question if options.question in group else group[0]
         questions[str(title)] = {name: name for name in group}

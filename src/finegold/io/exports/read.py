@@ -37,6 +37,10 @@ def read_export(
     questions = Questions(is_text=True)
     for batch in _batches(export, sources, asked, options.watch):
         questions.add(batch)
+    # columns that nobody answered
+    if answered := +questions.n_votes:
+        questions.n_votes = answered
+        questions.encoders = {each: questions.encoders[each] for each in answered}
     if not questions.encoders:
         left_out = ", ".join(f"{what} ({number:,})" for what, number in asked.left_out.items())
         if left_out:

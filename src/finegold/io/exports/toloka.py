@@ -5,50 +5,51 @@ truths.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
 from finegold.io.exports import base
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
 
 REMEDY = "download it again: on the page of the pool, Download results, as TSV with all columns"
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
-# the column with the name of the task, and what stands between the values of several
-KEY, BETWEEN = "finegold task", " | "
-UNFINISHED = ["ACTIVE", "SKIPPED", "EXPIRED"]
+UNFINISHED = ("ACTIVE", "SKIPPED", "EXPIRED")
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    inputs, outputs, golden = (
-        [name for name in seen.columns if name.startswith(prefix)]
-        for prefix in (INPUT, OUTPUT, GOLDEN)
-    )
-    keys = [TASK] if TASK in seen.columns else inputs
+    keys = [name for name in seen.columns if name.startswith(INPUT)]
+    keys = [TASK] if TASK in seen.columns else keys
     if options.task is not None:
         # columns that the user names, with commas between them
         names = [options.task] if options.task in seen.columns else options.task.split(",")
         keys = [base.task_column(seen, name.strip(), TASK, INPUT) for name in names]
     elif len(keys) > 1:
         options.warn_once(f"{seen.name} has no {TASK}; {', '.join(keys)} together name the tasks")
+    outputs = [name for name in seen.columns if name.startswith(OUTPUT)]
     for name, found in ((TASK, keys), (WORKER, WORKER in seen.columns), (f"{OUTPUT}*", outputs)):
         if not found:
             raise DamagedExport(f"there is no {name} column")
-    table = base.read_sheet(seen, [*keys, WORKER, STATUS, *outputs, *golden])
-    table = table.filter(
-        pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null())
-    )
-    rejected = {STATUS: pl.col(STATUS) == "REJECTED"}
-    unfinished = {STATUS: pl.col(STATUS).is_in(UNFINISHED)}
-    table = base.drop_rows(table, rejected, "rejected assignments", options, "rejected")
-    table = base.drop_rows(table, unfinished, "skipped or unfinished assignments", options)
-    key = pl.concat_str(keys, separator=BETWEEN, ignore_nulls=len(keys) > 1).alias(KEY)
-    labels = {name.removeprefix(OUTPUT): base.join_lists(table[name], options) for name in outputs}
-    golds = {
-        name.removeprefix(GOLDEN): base.join_lists(table[name], ExportOptions()) for name in golden
-    }
-    return base.votes_of_questions(table.with_columns(key), KEY, WORKER, labels, golds)
+
+    def votes(row: dict[str, Any]) -> Iterator[Vote]:
+        status = row.get(STATUS)
+        if not any(row[name] for name in (WORKER, *outputs)):
+            return
+        if options.leaves_out(status == "REJECTED", "rejected assignments", "rejected"):
+            return
+        if options.leaves_out(status in UNFINISHED, "skipped or unfinished assignments"):
+            return
+        task = " | ".join(row[key] for key in keys if row[key]) or None
+        for output in outputs:
+            question = output.removeprefix(OUTPUT)
+            gold = base.label_in(row.get(GOLDEN + question), ExportOptions())
+            yield Vote(task, row[WORKER], base.label_in(row[output], options), question, gold)
+
+    golden = [name for name in seen.columns if name.startswith(GOLDEN)]
+    rows = base.read_rows(seen, [*keys, WORKER, STATUS, *outputs, *golden])
+    return base.in_batches(base.with_numbers(rows, votes))
 
 
 EXPORT = Export(
