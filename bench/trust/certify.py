@@ -37,7 +37,6 @@ from finegold.methods.lookup import make_method
 
 SIZES = (50, 100, 200, 300)
 CALIBRATING = (25, 50, 100, 200)
-RISKS = ((0.05, 100), (0.05, 200), (0.05, 300), (0.10, 100), (0.10, 300), (0.02, 300))
 POPULATION = 10_000
 LEAST_TRUTHS = 500
 BINS = 15
@@ -89,18 +88,7 @@ def measure(confidence: Floats, right: Bools, label: Codes, audits: int) -> dict
         figures[f"covered {n}"] = float(np.mean([one.low <= truth <= one.high for one in found]))
         figures[f"width {n}"] = float(np.mean([one.high - one.low for one in found]))
         figures[f"uniform width {n}"] = float(np.mean([high - low for low, high in uniform]))
-    order, ends = c.by_confidence(confidence), c.set_sizes(POPULATION)
-    wrong = ~right[order]
-    share_wrong = np.cumsum(wrong)[ends - 1] / ends
-    for risk, n in RISKS:
-        possible = ends[share_wrong <= risk]
-        plan = c.plan_acceptance(confidence, n, risk, seed=0)
-        accepted = [audit_acceptance(wrong, ends, plan, n, risk, generator) for _ in range(audits)]
-        figures[f"possible {risk}"] = float(possible.max() / POPULATION) if len(possible) else 0.0
-        figures[f"accepted {risk} {n}"] = float(np.mean(accepted) / POPULATION)
-        figures[f"broken {risk} {n}"] = float(
-            np.mean([a > 0 and wrong[:a].mean() > risk for a in accepted])
-        )
+    wrong = ~right[c.by_confidence(confidence)]
     for n in SIZES[1:]:  # labels that a sample for accuracy lets accept, at 5 %
         accepted = [audit_strata(confidence, right, n, generator) for _ in range(audits)]
         figures[f"accepted by strata {n}"] = float(np.mean(accepted) / POPULATION)
@@ -172,18 +160,6 @@ def audit_strata(confidence: Floats, right: Bools, n: int, generator: np.random.
     sizes = np.bincount(stratum)
     mean = np.bincount(stratum, confidence) / sizes
     return c.accepted_strata(sizes, stratum[chosen], ~right[chosen], mean, 0.05)
-
-
-def audit_acceptance(
-    wrong: Bools,
-    ends: Codes,
-    plan: c.Acceptance,
-    n: int,
-    risk: float,
-    generator: np.random.Generator,
-) -> int:
-    rank = generator.choice(int(ends[plan.last - 1]), n, replace=False)
-    return c.accepted_share(rank, wrong[rank], plan, ends, risk)
 
 
 def choose(data: RealSet, audits: int) -> dict[str, Any]:
@@ -288,19 +264,7 @@ def report(rows: list[dict[str, Any]]) -> None:
                 f"{np.mean(list(means.values())):.3f} | {means[lowest_family]:.3f} ({lowest_family})"
             )
         print(f"| {n} | {' | '.join(shown)} |")
-    print(
-        "\n| risk | checks | possible | accepted | promise broken, mean | promise broken, worst set |"
-    )
-    print("|---|---|---|---|---|---|")
-    for risk, n in RISKS:
-        worst = max(rows, key=lambda row: row[f"broken {risk} {n}"])
-        print(
-            f"| {risk:.0%} | {n} | {mean(f'possible {risk}'):.3f} | {mean(f'accepted {risk} {n}'):.3f} "
-            f"| {mean(f'broken {risk} {n}'):.3f} | {worst[f'broken {risk} {n}']:.3f} ({worst['set']}) |"
-        )
-    print(
-        "\n| checks of a sample for accuracy | accepted at 5 % | promise broken, mean | promise broken, worst set |"
-    )
+    print("\n| checks | accepted at 5 % | promise broken, mean | promise broken, worst set |")
     print("|---|---|---|---|")
     for n in SIZES[1:]:
         worst = max(rows, key=lambda row: row[f"broken by strata {n}"])

@@ -75,7 +75,7 @@ def test_known_truths_are_not_drawn_and_not_counted() -> None:
 
 def test_the_most_confident_labels_are_the_accepted_ones() -> None:
     result = finegold.aggregate(votes_of(n=1000))
-    drawn = result.sample(300, purpose="acceptance", risk=0.1)
+    drawn = result.sample(300, risk=0.1)
     found = result.certify(checked(drawn), drawn)
     labels = found.labels(result)
     assert 0 < labels["accepted"].sum() == found.accepted < 1000
@@ -126,7 +126,7 @@ def test_sets_of_labels_and_wrong_numbers_are_refused() -> None:
     with pytest.raises(finegold.InputError, match="no sample of checks"):
         sets.sample(1)
     result = finegold.aggregate(votes_of())
-    for options in ({"looks": 0}, {"risk": 0.7}, {"seed": -1}, {"purpose": "fun"}):
+    for options in ({"looks": 0}, {"risk": 0.7}, {"seed": -1}):
         with pytest.raises(finegold.InputError):
             result.sample(10, **options)
     with pytest.raises(finegold.InputError, match="need the plan"):

@@ -72,7 +72,7 @@ def refused(*arguments: object) -> str:
 
 
 def test_the_sheet_has_the_users_own_column_the_item_and_an_empty_truth(votes: Path) -> None:
-    rows = rows_of(sampled(votes, "-n", 100, "--purpose", "accuracy", "--seed", 1))
+    rows = rows_of(sampled(votes, "-n", 100, "--seed", 1))
     assert list(rows[0]) == [
         "item",
         "text",
@@ -208,14 +208,6 @@ def test_twenty_checks_say_what_they_cannot_show(votes: Path) -> None:
     assert "that takes 59 checks or more" in said
 
 
-def test_acceptance_draws_from_the_surest_labels(votes: Path) -> None:
-    sheet = sampled(votes, "-n", 100, "--purpose", "acceptance", "--risk", "10%")
-    found = certified(votes, filled(sheet))
-    assert found["accuracy"] is None
-    assert found["accepted"]["risk"] == 0.1
-    assert found["accepted"]["tasks"] > 0
-
-
 def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -> None:
     sheet = sampled(votes, "-n", 60)
     checks = filled(sheet)
@@ -266,7 +258,6 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
     )
     assert "the plan was edited" in refused("certify", votes, "--checks", sheet)
     for words in (
-        ("--purpose", "fun"),
         ("--risk", "70%"),
         ("--risk", "often"),
     ):

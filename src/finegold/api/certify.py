@@ -28,7 +28,7 @@ from finegold.api.result import Result
 from finegold.api.sample import Bools, Plan, Sample
 from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.insight import certify as maths
-from finegold.insight.certify import Acceptance, Interval, Recalibration
+from finegold.insight.certify import Interval, Recalibration
 from finegold.io.sheets import read_answers
 from finegold.io.tables import open_table
 from finegold.io.truth import read_truth
@@ -49,8 +49,7 @@ class Certificate:
     """What a completed sheet shows about all labels.
 
     Attributes:
-        accuracy: The share of right labels among all tasks: estimate, low, high, checked. None if
-            the plan had another purpose.
+        accuracy: The share of right labels among all tasks: estimate, low, high, checked.
         accepted: How many of the most confident labels may be accepted unchecked at the risk of the
             plan.
         recalibration: The map of confidences that the checks support.
@@ -65,7 +64,7 @@ class Certificate:
         date: When the certificate was made.
     """
 
-    accuracy: Interval | None
+    accuracy: Interval
     accepted: int
     recalibration: Recalibration
     calibration_before: float
@@ -73,7 +72,7 @@ class Certificate:
     missing: int
     classes: dict[str, Interval]
     bands: dict[str, Interval]
-    width_with_50_more: float | None
+    width_with_50_more: float
     plan: Plan
     checks: str
     date: str
@@ -92,7 +91,7 @@ class Certificate:
         plan, accepted = self.plan, {"share": self.accepted_share, "tasks": self.accepted}
         error = {"before": self.calibration_before, "after": self.calibration_after}
         return {
-            "accuracy": self.accuracy and self.accuracy._asdict(),
+            "accuracy": self.accuracy._asdict(),
             "accepted": {"risk": plan.risk, **accepted},
             "calibration": error | self.recalibration._asdict(),
             "missing": self.missing,
@@ -100,7 +99,7 @@ class Certificate:
             "bands": {name: part._asdict() for name, part in self.bands.items()},
             "width_with_50_more": self.width_with_50_more,
             "sample": {"plan": plan.id}
-            | {name: getattr(plan, name) for name in ("purpose", "n", "seed", "looks")},
+            | {name: getattr(plan, name) for name in ("n", "seed", "looks")},
             "method": plan.method,
             "tasks": plan.tasks,
             "digests": {"votes": plan.votes, "labels": plan.labels}
@@ -114,12 +113,11 @@ class Certificate:
         Returns:
             One sentence per finding.
         """
-        plan, said, a = self.plan, [], self.accuracy
-        if a is not None:
-            said.append(
-                f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and"
-                f" {a.high:.1%}, with 95 % certainty, by {a.checked:,} checks of a random sample."
-            )
+        plan, a = self.plan, self.accuracy
+        said = [
+            f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and"
+            f" {a.high:.1%}, with 95 % certainty, by {a.checked:,} checks of a random sample."
+        ]
         if self.missing:
             said.append(
                 f"{self.missing:,} of the {plan.n:,} tasks of the sheet have no answer: the"
@@ -135,9 +133,8 @@ class Certificate:
             few = plan.n - self.missing < plan.fewest_checks
             why = f": that takes {plan.fewest_checks} checks or more" if few else " by these checks"
             said.append(f"No label may be accepted unchecked at a risk of {plan.risk:.0%}{why}.")
-        if self.width_with_50_more is not None:
-            width = f"{100 * self.width_with_50_more:.0f} points"
-            said.append(f"With 50 more checks, the interval would be about {width} wide.")
+        width = f"{100 * self.width_with_50_more:.0f} points"
+        said.append(f"With 50 more checks, the interval would be about {width} wide.")
         before, after = 100 * self.calibration_before, 100 * self.calibration_after
         said.append(
             f"Confidences were off by {before:.0f} points on average (calibration error); with these"
@@ -200,7 +197,7 @@ class Certificate:
             for name, p in parts.items()
         ]
         strata = zip(plan.checks, plan.sizes, strict=True)
-        drawn = f"{plan.id}: {plan.n:,} tasks for {plan.purpose}, seed {plan.seed}"
+        drawn = f"{plan.id}: {plan.n:,} tasks, seed {plan.seed}"
         about = [
             ("method", plan.method),
             ("sample", f"{drawn}, {plan.looks} planned look(s)"),
@@ -313,42 +310,35 @@ def certify(
     right = np.array([truth == label for truth, label in zip(given, labels, strict=True)])
     # a task without an answer counts as wrong for acceptance
     wrong = ~(right & answered)
-    stratum, rank = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+    stratum = np.array([row[1] for row in rows])
     sizes, expected = np.array(plan.sizes), np.array(plan.confidence)
     confidence = result.confidence[code].astype(np.float64)
     weight = (sizes / np.maximum(np.bincount(stratum, minlength=len(sizes)), 1))[stratum]
-    accuracy, width, accepted = None, None, 0
     # by label and by confidence
     parts: tuple[dict[str, Interval], dict[str, Interval]] = ({}, {})
-    if plan.purpose == "accuracy":
 
-        def interval(counted: Bools, hits: Bools) -> Interval:
-            checked = np.bincount(stratum[counted], minlength=len(sizes))
-            n_right = np.bincount(stratum[hits & counted], minlength=len(sizes)).astype(float)
-            return maths.accuracy_interval(sizes, checked, n_right, expected, plan.alpha)
+    def interval(counted: Bools, hits: Bools) -> Interval:
+        checked = np.bincount(stratum[counted], minlength=len(sizes))
+        n_right = np.bincount(stratum[hits & counted], minlength=len(sizes)).astype(float)
+        return maths.accuracy_interval(sizes, checked, n_right, expected, plan.alpha)
 
-        accuracy = interval(answered, right)
-        # wide enough for any answer to tasks without one
-        if not answered.all():
-            every = np.ones_like(answered)
-            low, high = interval(every, ~wrong).low, interval(every, right | ~answered).high
-            accuracy = accuracy._replace(low=min(low, accuracy.low), high=max(high, accuracy.high))
-        width = (accuracy.high - accuracy.low) * math.sqrt(len(truths) / (len(truths) + 50))
-        ends = pairwise(BANDS)
-        bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends])
-        band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(bands) - 1)
-        for part, measured in zip((labels, bands[band]), parts, strict=True):
-            for name in np.unique(part):
-                some = (part == name) & answered
-                if some.sum() >= LEAST_FOR_PART:
-                    found = maths.weighted_interval(weight[some], right[some], plan.alpha)
-                    measured[str(name)] = found
-        accepted = maths.accepted_strata(sizes, stratum, wrong, expected, plan.risk, plan.alpha)
-    elif plan.purpose == "acceptance":
-        sets = Acceptance(plan.first, plan.last, 0.0)
-        accepted = maths.accepted_share(
-            rank, wrong, sets, maths.set_sizes(plan.tasks), plan.risk, 1 - plan.alpha
-        )
+    accuracy = interval(answered, right)
+    # wide enough for any answer to tasks without one
+    if not answered.all():
+        every = np.ones_like(answered)
+        low, high = interval(every, ~wrong).low, interval(every, right | ~answered).high
+        accuracy = accuracy._replace(low=min(low, accuracy.low), high=max(high, accuracy.high))
+    width = (accuracy.high - accuracy.low) * math.sqrt(len(truths) / (len(truths) + 50))
+    ends = pairwise(BANDS)
+    bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends])
+    band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(bands) - 1)
+    for part, measured in zip((labels, bands[band]), parts, strict=True):
+        for name in np.unique(part):
+            some = (part == name) & answered
+            if some.sum() >= LEAST_FOR_PART:
+                found = maths.weighted_interval(weight[some], right[some], plan.alpha)
+                measured[str(name)] = found
+    accepted = maths.accepted_strata(sizes, stratum, wrong, expected, plan.risk, plan.alpha)
 
     # How well confidences are calibrated before and after (by cross-validation)
     known = np.flatnonzero(answered)
@@ -380,13 +370,12 @@ def plan_of_random(result: ResultData, checks: Any) -> Plan:
     checked = read_truth(checks).task
     ranked = samples.rank_tasks(result)
     codes = match(checked, result.task_names).astype(np.int64)
-    rank = dict(zip(ranked.tasks.tolist(), ranked.rank.tolist(), strict=True))
+    known = set(ranked.tasks.tolist())
     names = [text_of(name) for name in to_list(result.task_names)]
-    rows = [(names[code], 0, rank[code]) for code in codes.tolist() if code in rank]
+    rows = [(names[code], 0) for code in codes.tolist() if code in known]
     if not rows:
         raise InputError("no check belongs to a task with a label that is not known", str(checks))
     return Plan(
-        purpose="accuracy",
         n=len(rows),
         seed=0,
         looks=1,
@@ -398,10 +387,9 @@ def plan_of_random(result: ResultData, checks: Any) -> Plan:
         sizes=[len(ranked.tasks)],
         checks=[len(rows)],
         confidence=[float(ranked.confidence.mean())],
-        first=1,
-        last=maths.GRID,
         columns=["task", "truth"],
         rows=rows,
+        width=maths.expected_width(ranked.confidence, len(rows)),
     )
 
 

@@ -405,8 +405,7 @@ class Result(ResultData, Generic[Frame]):
 
         Args:
             n: The number of tasks to check.
-            **options: `purpose`, `risk`, `seed`, `looks`, `truth_column`, `items` and
-                `show_labels`, as in `finegold.sample`.
+            **options: `risk`, `seed`, `looks` and `items`, as in `finegold.sample`.
 
         Returns:
             `save(path)` writes the sheet and its plan.

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack, get_args
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ from finegold.api.options import Fitting
 from finegold.api.result import Result
 from finegold.errors import InputError, use
 from finegold.insight import certify as maths
-from finegold.insight.certify import CERTAINTY, Acceptance
+from finegold.insight.certify import CERTAINTY
 from finegold.io.columns import TASK, TRUTH, candidates
 from finegold.io.options import ReadOptions
 from finegold.io.sheets import KEY, content_of_votes
@@ -41,7 +41,6 @@ from finegold.votes.frames import make_frame
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Purpose = Literal["accuracy", "acceptance"]
 
 FORMAT = "finegold plan 1"
 # the column of a sheet that says which plan it belongs to
@@ -54,7 +53,6 @@ DIGITS = 6
 class Plan:
     """How the tasks of a sheet were drawn, and what that promises."""
 
-    purpose: Purpose
     # checks
     n: int
     seed: int
@@ -73,15 +71,12 @@ class Plan:
     sizes: list[int]
     checks: list[int]
     confidence: list[float]
-    # the nested sets that are tested for acceptance, in steps of 5 % of the tasks
-    first: int
-    last: int
     # of the tasks and of the truths in the sheet
     columns: list[str]
-    # the name, the stratum and the rank by falling confidence of each checked task
-    rows: list[tuple[str, int, int]]
-    # of these checks before they were made
-    expected: dict[str, float] = field(default_factory=dict)
+    # the name and the stratum of each checked task
+    rows: list[tuple[str, int]]
+    # of the interval, as expected before any check
+    width: float
 
     @property
     def id(self) -> str:
@@ -114,22 +109,12 @@ class Plan:
     @property
     def promise(self) -> list[str]:
         """Sentences that say what the checks can show, before any of them is made."""
-        said = []
-        if self.purpose == "accuracy":
-            half = 100 * self.expected["width"] / 2
-            said.append(
-                f"{self.n:,} checks will show the share of right labels to about ±{half:.0f} points"
-                " (95 %)."
-            )
+        half = f"±{100 * self.width / 2:.0f} points"
+        said = [f"{self.n:,} checks will show the share of right labels to about {half} (95 %)."]
         if self.n < self.fewest_checks:
             said.append(
                 f"Fewer than {self.fewest_checks} checks cannot certify any label at a risk of"
                 f" {self.risk:.0%}; here are {self.n:,}."
-            )
-        elif self.purpose == "acceptance":
-            said.append(
-                f"About {self.expected['accepted']:.0%} of the labels are expected to be accepted"
-                f" unchecked, with at most {self.risk:.0%} of them wrong (with 95 % certainty)."
             )
         if self.looks > 1:
             ends = ", ".join(f"{end:,}" for end in self.look_ends)
@@ -150,9 +135,7 @@ class Plan:
         try:
             content = json.loads(text)
             digest, written_as = content.pop("digest"), content.pop("format")
-            content["rows"] = [
-                (str(task), int(stratum), int(rank)) for task, stratum, rank in content["rows"]
-            ]
+            content["rows"] = [(str(task), int(stratum)) for task, stratum in content["rows"]]
             plan = cls(**content)
             if written_as != FORMAT:
                 raise ValueError
@@ -208,7 +191,6 @@ def sample(
     votes: Any,
     n: int = 100,
     *,
-    purpose: Purpose = "accuracy",
     risk: float = 0.05,
     seed: int = 0,
     looks: int = 1,
@@ -223,8 +205,6 @@ def sample(
         votes (path, paths, data frame, address of a database, Annotations, or Result): The votes,
             as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
         n: The number of tasks to check.
-        purpose ({"accuracy", "acceptance"}): To measure the accuracy of all labels, or to accept as
-            many labels as possible unchecked.
         risk: The share of wrong labels among the accepted ones that is tolerated.
         seed: The seed of the draw.
         looks: How often the sheet may be evaluated while it is being filled in.
@@ -249,13 +229,12 @@ def sample(
     has_table = given_result(votes) is None and not isinstance(votes, Annotations)
     result = result_of(votes, method, keywords)
     source = (votes, split(keywords)[1]) if has_table else None
-    return draw(result, n, purpose, risk=risk, seed=seed, looks=looks, items=items, source=source)
+    return draw(result, n, risk=risk, seed=seed, looks=looks, items=items, source=source)
 
 
 def draw(
     fitted: Result,
     n: int,
-    purpose: Purpose,
     *,
     risk: float,
     seed: int,
@@ -264,10 +243,6 @@ def draw(
     source: tuple[Any, ReadOptions] | None = None,
 ) -> Sample:
     """Draw the tasks to check. `source` is the votes' own table, which may show what tasks are."""
-    if purpose not in get_args(Purpose):
-        raise InputError(
-            f"{purpose!r} is not a purpose of checks; choose from {', '.join(get_args(Purpose))}"
-        )
     if not 1 <= looks <= 20 or not 0 < risk < 0.5 or n < 1 or seed < 0:
         raise InputError(
             "checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed of 0"
@@ -276,27 +251,15 @@ def draw(
     result = all_labels(fitted)
     ranked = rank_tasks(result)
     n, n_tasks = min(n, len(ranked.tasks)), len(ranked.tasks)
-    alpha = (1 - CERTAINTY) / looks
-    sets = Acceptance(1, maths.GRID, 0.0)
-    stratum = np.zeros(n_tasks, np.int64)
-    if purpose == "accuracy":
-        stratum = maths.stratify(ranked.confidence, maths.strata_for(n))
-    elif purpose == "acceptance":
-        sets = maths.plan_acceptance(ranked.confidence, n, risk, seed, 1 - alpha)
-        last = int(maths.set_sizes(n_tasks)[sets.last - 1])
-        # checks are drawn from the last set only
-        stratum = np.where(ranked.rank < last, 0, 1)
-        n = min(n, last)
+    stratum = maths.stratify(ranked.confidence, maths.strata_for(n))
     sizes = np.bincount(stratum)
-    is_spread = purpose == "accuracy"
-    checks = maths.allocate(sizes, n) if is_spread else np.eye(1, len(sizes), dtype=int)[0] * n
+    checks = maths.allocate(sizes, n)
     chosen = _draw_rows(stratum, checks.tolist(), looks, np.random.default_rng(seed))
     tasks = ranked.tasks[chosen]
     names = [text_of(name) for name in to_list(result.task_names[tasks])]
     column = str(result.annotations.columns[0])
     means = np.bincount(stratum, ranked.confidence) / sizes
     plan = Plan(
-        purpose=purpose,
         n=n,
         seed=seed,
         looks=looks,
@@ -308,14 +271,9 @@ def draw(
         sizes=sizes.tolist(),
         checks=checks.tolist(),
         confidence=[round(float(value), DIGITS) for value in means],
-        first=sets.first,
-        last=sets.last,
         columns=[column, "truth"],
-        rows=list(zip(names, stratum[chosen].tolist(), ranked.rank[chosen].tolist(), strict=True)),
-        expected={
-            "width": round(maths.expected_width(ranked.confidence, n, alpha), 4),
-            "accepted": round(sets.expected, 4),
-        },
+        rows=list(zip(names, stratum[chosen].tolist(), strict=True)),
+        width=round(maths.expected_width(ranked.confidence, n, (1 - CERTAINTY) / looks), 4),
     )
     columns: dict[str, Any] = {column: result.task_names[tasks]}
     if items is not None:

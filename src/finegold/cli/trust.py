@@ -18,7 +18,7 @@ from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.options import option
 
 if TYPE_CHECKING:
-    from finegold.api.sample import Purpose
+    pass
 
 # rows of a table of finegold trust
 ROWS_SHOWN = 5
@@ -39,12 +39,6 @@ class Sample:
         required=True,
     )
     n: int = o.number(100, "How many tasks to check.", flag="-n --checks", low=1)
-    purpose: Purpose = o.choice(
-        "accuracy",
-        "What the checks are for: to estimate the accuracy of all labels, or to find labels to"
-        " accept unchecked.",
-        choices=("accuracy", "acceptance"),
-    )
     risk: str = option(
         "5%", "The share of accepted labels that may be wrong, e.g. 5%.", metavar="SHARE"
     )
@@ -69,13 +63,11 @@ class Sample:
         out.check_files([], [plan], votes.files)
         source = None if given_result(votes.files) else (list(votes.files), votes.reading)
         how: dict[str, Any] = {"risk": risk, "seed": self.seed, "looks": self.looks}
-        drawn = api.draw(
-            votes.result(), self.n, self.purpose, **how, items=self.items, source=source
-        )
+        drawn = api.draw(votes.result(), self.n, **how, items=self.items, source=source)
         out.write_all({self.output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
         if self.json:
             about = {"sheet": self.output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n}
-            out.print_json(about | drawn.plan.expected)
+            out.print_json(about | {"width": drawn.plan.width})
             return
         for sentence in drawn.promise:
             say(sentence)

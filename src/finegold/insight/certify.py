@@ -1,16 +1,15 @@
-"""What a person who checks some tasks can know about all of them: accuracy, acceptance, and
+"""What a person who checks some tasks can know about all of them: accuracy, labels to accept, and
 calibrated confidences.
 
-Three designs, with the figures in docs/evidence/trust.md (`bench/trust/certify.py` measures them):
+The figures are in docs/evidence/trust.md (`bench/trust/certify.py` measures them):
 
 - *Accuracy*: tasks are sorted by confidence and cut into strata of equal uncertainty; the same
   number of tasks is checked in each. The interval is that of Clopper and Pearson for the effective
   number of checks (Korn and Graubard 1998, Survey Methodology 24).
-- *Acceptance*: the largest set of most confident labels whose error is at most a wanted risk. The
-  sets to test are chosen before any check, and tested from small to large until one fails (a fixed
-  sequence, as in Learn then Test).
+- *Acceptance*: the largest set of most confident labels whose error is at most a wanted risk. Unions
+  of strata are tested from small to large until one fails (a fixed sequence, as in Learn then Test).
 - *Calibration*: confidences through sigmoid(A + B logit c), with the most probable A and B given
-  the checks.
+  the checks, A ~ N(0, 1) and B ~ N(1, 1).
 
 Everything here is arrays; `finegold.api.certify` makes sheets and certificates of it.
 """
@@ -18,11 +17,10 @@ Everything here is arrays; `finegold.api.certify` makes sheets and certificates 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, expit, logit
+from scipy.special import expit, logit
 
 from finegold.insight.votes import Flags, Floats, Integers
 from finegold.results.data import ResultData
@@ -35,12 +33,6 @@ N_STRATA = 8
 LEAST, MOST = 0.05, 0.95
 # what the confidence of a stratum weighs in its variance, in checks
 PRIOR_CHECKS = 2.0
-# nested sets of labels that may be accepted: the most confident 5 %, 10 %, ... 100 %
-GRID = 20
-# ways in which confidences may be wrong that a plan of acceptance is tried on
-N_WORLDS = 400
-# standard deviations of A around 0 and of B around 1
-SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0
 
 
 class Interval(NamedTuple):
@@ -50,16 +42,6 @@ class Interval(NamedTuple):
     low: float
     high: float
     checked: int
-
-
-class Acceptance(NamedTuple):
-    """The first and the last of the nested sets that are tested (1 to GRID), and the share that is
-    expected to pass.
-    """
-
-    first: int
-    last: int
-    expected: float
 
 
 class Recalibration(NamedTuple):
@@ -146,15 +128,6 @@ def strata_for(n: int) -> int:
     return max(min(N_STRATA, n // 2), 1)
 
 
-@cache
-def allowed_errors(n: int, risk: float, certainty: float = CERTAINTY) -> int:
-    """Return how many of n checked labels may be wrong so that the error is at most `risk`; -1 if
-    none may.
-    """
-    # the binomial distribution
-    return int((bdtr(np.arange(n + 1), n, risk) <= 1 - certainty).sum()) - 1
-
-
 def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
     """Return the number of checks below which nothing can be accepted: 59 at 5 %."""
     return int(np.ceil(np.log(1 - certainty) / np.log1p(-risk)))
@@ -167,99 +140,24 @@ def by_confidence(confidence: Floats) -> Integers:
     return np.argsort(confidence, kind="stable")[::-1]
 
 
-def set_sizes(n_tasks: int) -> Integers:
-    """[GRID] Return the number of tasks in each of the nested sets."""
-    return np.ceil(np.arange(1, GRID + 1) * n_tasks / GRID).astype(np.int64)
-
-
-def plan_acceptance(
-    confidence: Floats, n: int, risk: float, seed: int = 0, certainty: float = CERTAINTY
-) -> Acceptance:
-    """Choose the sets to test before any check, so that the share accepted is largest over likely
-    miscalibrations.
-    """
-    if n < fewest_checks(risk, certainty):
-        return Acceptance(1, GRID, 0.0)
-    generator = np.random.default_rng(seed)
-    ends = set_sizes(len(confidence))
-    errors = _worlds(confidence[by_confidence(confidence)], ends, generator)
-    allowed = np.array([allowed_errors(m, risk, certainty) for m in range(n + 1)])
-    best = Acceptance(1, GRID, -1.0)
-    # the set that checks are drawn from
-    for last in range(1, GRID + 1):
-        sizes = np.diff(ends[:last], prepend=0)
-        checks = generator.multinomial(n, sizes / sizes.sum(), size=len(errors))
-        wrong = generator.binomial(checks, errors[:, :last])
-        passes = np.cumsum(wrong, axis=1) <= allowed[np.cumsum(checks, axis=1)]
-        # that is accepted, for every first set
-        share = np.zeros((len(errors), last + 1))
-        # the largest set of an unbroken run that begins at `first`
-        for first in range(last - 1, -1, -1):
-            share[:, first] = np.where(
-                passes[:, first], np.maximum((first + 1) / GRID, share[:, first + 1]), 0.0
-            )
-        shares = share[:, :-1].mean(axis=0)
-        first = int(np.argmax(shares))
-        if shares[first] > best.expected:
-            best = Acceptance(first + 1, last, float(shares[first]))
-    return best
-
-
-def _worlds(ranked: Floats, ends: Integers, generator: np.random.Generator) -> Floats:
-    """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off
-    in many ways.
-    """
-    quantiles = (0.1, 0.3, 0.5, 0.7, 0.9)
-    slices = (ranked[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True))
-    middles = np.array(
-        [np.quantile(each, quantiles) if len(each) else [0.5] * 5 for each in slices]
-    )
-    shift = generator.normal(0.0, SHIFT_SPREAD, N_WORLDS)[:, None, None]
-    slope = np.maximum(generator.normal(1.0, SLOPE_SPREAD, N_WORLDS), 0.0)[:, None, None]
-    right = expit(shift + slope * logit(np.clip(middles, 1e-4, 1 - 1e-4)))
-    return np.asarray(1 - right.mean(axis=2))
-
-
-def accepted_share(
-    rank: Integers,
-    wrong: Flags,
-    plan: Acceptance,
-    ends: Integers,
-    risk: float,
-    certainty: float = CERTAINTY,
-) -> int:
-    """Return how many of the most confident tasks are accepted: nested sets are tested until one
-    fails.
-    """
-    # `rank` is the position of each checked task in the order of falling confidence, from 0,
-    # `wrong` says whether its label is wrong, and `ends` [GRID] is the number of tasks in each set.
-    accepted = 0
-    for number in range(plan.first - 1, plan.last):
-        inside = rank < ends[number]
-        if int(wrong[inside].sum()) > allowed_errors(int(inside.sum()), risk, certainty):
-            break
-        accepted = int(ends[number])
-    return accepted
-
-
 def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
     """Return the most probable shift and slope, with A ~ N(0, 1) and B ~ N(1, 1)."""
     # importing it takes a quarter of a second
     from scipy.optimize import minimize
 
     x = np.column_stack([np.ones(len(confidence)), logit(np.clip(confidence, 1e-9, 1 - 1e-9))])
-    prior, precision = np.array([0.0, 1.0]), np.diag([SHIFT_SPREAD**-2, SLOPE_SPREAD**-2])
+    prior = np.array([0.0, 1.0])
 
     def loss(at: Floats) -> float:
         off = at - prior
-        return float(np.logaddexp(0.0, x @ at).sum() - right @ x @ at + off @ precision @ off / 2)
+        return float(np.logaddexp(0.0, x @ at).sum() - right @ x @ at + off @ off / 2)
 
     def gradient(at: Floats) -> Floats:
-        return np.asarray(x.T @ (expit(x @ at) - right) + precision @ (at - prior))
+        return np.asarray(x.T @ (expit(x @ at) - right) + at - prior)
 
     def curvature(at: Floats) -> Floats:
         p = expit(x @ at)
-        return np.asarray((x * (p * (1 - p))[:, None]).T @ x + precision)
+        return np.asarray((x * (p * (1 - p))[:, None]).T @ x + np.eye(2))
 
     found = minimize(loss, prior, jac=gradient, hess=curvature, method="trust-exact", tol=1e-10)
     return Recalibration(*map(float, found.x))
