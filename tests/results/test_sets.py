@@ -449,39 +449,10 @@ def test_truths_that_match_nothing_are_refused() -> None:
         finegold.evaluate(columns(), {"t1": "z"}, multi=True)
 
 
-@pytest.mark.parametrize(
-    ("limit", "value", "method", "message"),
-    [
-        (
-            "MOST_PAIRS",
-            11,
-            "anchored",
-            "3 annotators and 3 options are too many for sets of labels",
-        ),  # and "nothing"
-        (
-            "MOST_PROBABILITIES",
-            5,
-            "ds",
-            "2 tasks and 3 options are too many for a fit of each option",
-        ),
-    ],
-)
-def test_what_does_not_fit_into_memory_is_refused_and_votes_on_options_fit(
-    limit: str, value: int, method: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(multi_label, limit, value)
-    with pytest.raises(InputError, match=message):
-        finegold.aggregate(columns(), method, multi=True)
-    assert finegold.aggregate(columns(), "mv", multi=True).sets() == [["a", "b"], ["c"]]
-
-
-def test_constants_of_the_model() -> None:
-    """The prior of the bench, and what keeps probabilities away from 0 and 1."""
-    assert (multi_label.PRIOR_ANSWERS, multi_label.PRIOR_TASKS, multi_label.LEAST) == (
-        20.0,
-        2.0,
-        1e-4,
-    )
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multi_label, "available_memory", lambda: 1000)
+    with pytest.raises(InputError, match="2 tasks, 3 annotators and 3 options need .* of memory"):
+        finegold.aggregate(columns(), multi=True)
 
 
 VOTES: dict[str, list[Any]] = {

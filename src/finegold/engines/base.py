@@ -7,7 +7,7 @@ same tree. Therefore any number of threads or machines gives bitwise identical r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Votes
-from finegold.kernels.cells import FEW_VOTES, cells_of, vote_rows
+from finegold.kernels.cells import FEW_VOTES, cells_of, vote_rows, voters_of
 from finegold.kernels.compiling import fixed_length
 from finegold.votes.annotations import Annotations, kernel_votes
 
@@ -70,8 +70,7 @@ class Block:
         """Return an object of length n: for small data an array, so that one version of a kernel
         serves any length.
         """
-        task_ptr, cell_ptr, _, _ = self.votes
-        n_votes = cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]
+        n_votes = voters_of(self.votes).size
         return np.arange(n) if n_votes < VOTES_PER_BLOCK else fixed_length(n)
 
     @cached_property
@@ -93,13 +92,8 @@ class Block:
         task_ptr, cell_ptr, cell_class, annotator = self.votes
         cells = slice(int(task_ptr[0]), int(task_ptr[-1]))
         ends = cell_ptr[cells.start : cells.stop + 1]
-        votes = slice(int(ends[0]), int(ends[-1]))
-        own = Votes(
-            task_ptr - task_ptr[0],
-            ends - ends[0],
-            cell_class[cells].copy(),
-            annotator[votes].copy(),
-        )
+        voters = annotator[int(ends[0]) : int(ends[-1])].copy()
+        own = Votes(task_ptr - task_ptr[0], ends - ends[0], cell_class[cells].copy(), voters)
         return replace(self, votes=own, gold=self.gold.copy())
 
     def class_sums(self) -> NDArray[np.float64]:
@@ -145,16 +139,18 @@ def split(
     votes_before = np.ceil(np.linspace(0, n_votes, n_blocks + 1)[1:-1]).astype(int)
     cells_before = np.searchsorted(annotations.cell_ptr, votes_before)
     first_tasks = np.searchsorted(annotations.task_ptr, cells_before)
+    bounds = pairwise(sorted({0, *first_tasks.tolist(), n_tasks}))
+    gold, n_annotators = annotations.gold, annotations.n_annotators
     return [
         Block(
-            index,
-            kernel_votes(annotations, first, end),
-            annotations.gold[first:end],
-            annotations.n_annotators,
+            n,
+            kernel_votes(annotations, *at),
+            gold[slice(*at)],
+            n_annotators,
             n_votes,
-            posterior[first:end],
+            posterior[slice(*at)],
         )
-        for index, (first, end) in enumerate(pairwise(sorted({0, *first_tasks.tolist(), n_tasks})))
+        for n, at in enumerate(bounds)
     ]
 
 
@@ -185,16 +181,13 @@ def _join(left: Any, right: Any) -> Any:
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Limit BLAS to one thread: blocks run in threads of their own."""
-    controller = _controller()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limited
 
 
 @cache
 def _controller() -> Any:
     """Return the controller of the BLAS libraries; finding them takes milliseconds."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        # the core also runs if only NumPy, SciPy, Numba and Polars are installed
-        return None
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()

@@ -99,37 +99,42 @@ class DaskEngine(Engine):
 
     def accept(self, method: Any) -> None:
         if not method.divisible:
+            what = "its work or its parameters cannot be split by tasks"
             raise InputError(
-                f"{method.name} cannot run on a Dask cluster: its work or its parameters cannot be"
-                " split by tasks",
+                f"{method.name} cannot run on a Dask cluster: {what}",
                 remedies=[use(engine="local")],
             )
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        n_tasks, n_classes = annotations.n_tasks, annotations.n_classes
         # workers make the posteriors
-        blocks = split(annotations, np.empty((n_tasks, 0)), self.fewest_votes)
-        n_threads = sum(self._workers().values())
-        self._check_versions()
-        groups = _lists([block.alone() for block in blocks], _group_size(len(blocks), n_threads))
-        self.n_blocks, self.states = len(blocks), []
-        # bound to no worker: a group that is bound to one that died is never loaded again
-        self.votes = [self.client.submit(_load, group, n_classes, pure=False) for group in groups]
+        empty = np.empty((annotations.n_tasks, 0))
+        blocks = [block.alone() for block in split(annotations, empty, self.fewest_votes)]
+        groups = _lists(blocks, _group_size(len(blocks), sum(self._workers().values())))
+        self._load(_with_posteriors, [(some, annotations.n_classes) for some in groups])
+        self.n_blocks = len(blocks)
 
     def load(self, read: Callable[..., Block], parts: Sequence[tuple[Any, ...]]) -> None:
         """Let workers make a block of each part: read(index, *part). The votes are not sent."""
-        self._check_versions()
-        self.n_blocks, self.states = len(parts), []
-        self.votes = [
-            self.client.submit(_read, read, index, part, pure=False)
-            for index, part in enumerate(parts)
-        ]
+        self._load(_read, [(read, index, part) for index, part in enumerate(parts)])
+
+    def _load(self, make: Callable[..., list[Block]], groups: Sequence[tuple[Any, ...]]) -> None:
+        own = version("finegold")
+        for address, other in self.client.run(_version_there, on_error="return").items():
+            if other != own:
+                raise InputError(
+                    f"the Dask worker {address} has Finegold {other}, but this is {own}; install"
+                    " the same version on all machines"
+                )
+        self.n_blocks, self.states = len(groups), []
+        # bound to no worker: a group that is bound to one that died is never loaded again
+        self.votes = [self.client.submit(make, *group, pure=False) for group in groups]
 
     def each(self, write: Callable[..., None], parts: Sequence[tuple[Any, ...]]) -> None:
         """Call write(posterior, index, *part) for each block that was made of a part."""
-        arrays = [self.client.submit(_collect, state, "posterior") for state in self.states]
+        submit = self.client.submit
+        arrays = [submit(_collect, state, "posterior") for state in self.states]
         jobs = enumerate(zip(arrays, parts, strict=True))
-        self._wait([self.client.submit(write, a, n, *part, pure=False) for n, (a, part) in jobs])
+        self._wait([submit(write, array, n, *part, pure=False) for n, (array, part) in jobs])
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         submit = self.client.submit
@@ -142,7 +147,7 @@ class DaskEngine(Engine):
         ]
         totals = [submit(itemgetter(1), done, pure=False) for done in after]
         while len(totals) > 1:
-            totals = [submit(_add_up, some, pure=False) for some in _lists(totals, SUMS_PER_TASK)]
+            totals = [submit(add_up, some, pure=False) for some in _lists(totals, SUMS_PER_TASK)]
         total: Statistics = self._wait(totals)[0]
         self.states = after
         return total
@@ -152,9 +157,11 @@ class DaskEngine(Engine):
         return np.concatenate(self._wait(arrays))
 
     def notes(self) -> list[str]:
-        n_workers = len(self._workers())
-        blocks = f"{self.n_blocks:,} block{'' if self.n_blocks == 1 else 's'}"
-        return [f"Dask: {blocks} on {n_workers:,} worker{'' if n_workers == 1 else 's'}"]
+        blocks, workers = (
+            f"{n:,} {thing}{'' if n == 1 else 's'}"
+            for n, thing in ((self.n_blocks, "block"), (len(self._workers()), "worker"))
+        )
+        return [f"Dask: {blocks} on {workers}"]
 
     def close(self) -> None:
         self.votes, self.states = [], []
@@ -196,28 +203,13 @@ class DaskEngine(Engine):
                         wait(futures, timeout=LOOK)
                 except TimeoutError:
                     self._workers()
-            found: list[Any] = self.client.gather(list(futures))
-        except KilledWorker as error:
+            return list(self.client.gather(list(futures)))
+        except (KilledWorker, MemoryError) as error:
             raise FinegoldError(
                 "one job ended several Dask workers, perhaps because they ran out of memory; give"
                 " them more, take more workers, or see in their logs why they ended. Nothing was"
                 " written"
             ) from error
-        except MemoryError as error:
-            raise FinegoldError(
-                "a Dask worker ran out of memory; give them more, or take more workers"
-            ) from error
-        return found
-
-    def _check_versions(self) -> None:
-        """Refuse workers without this version of Finegold."""
-        own = version("finegold")
-        for address, other in self.client.run(_version_there, on_error="return").items():
-            if other != own:
-                raise InputError(
-                    f"the Dask worker {address} has Finegold {other}, but this is {own}; install"
-                    " the same version on all machines"
-                )
 
 
 class _Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
@@ -237,7 +229,7 @@ def _version_there() -> str:
     return version("finegold")
 
 
-def _load(blocks: list[Block], n_classes: int) -> list[Block]:
+def _with_posteriors(blocks: list[Block], n_classes: int) -> list[Block]:
     for block in blocks:
         block.posterior = np.zeros((block.n_tasks, n_classes))
     return blocks
@@ -250,24 +242,14 @@ def _read(read: Callable[..., Block], index: int, part: tuple[Any, ...]) -> list
 def _run(what: bytes, blocks: list[Block], states: tuple[States, Any] | None) -> tuple[States, Any]:
     """Run a step on copies of the blocks; return their states and the sum."""
     step, arguments = loads(what)
-    after: States = []
-
-    def parts() -> Any:
-        for number, held in enumerate(blocks):
-            posterior, state = states[0][number] if states else (held.posterior, {})
-            block = copy.copy(held)
+    before = states[0] if states else [(block.posterior, {}) for block in blocks]
+    copies, parts = [copy.copy(block) for block in blocks], []
+    with one_blas_thread():
+        for block, (posterior, state) in zip(copies, before, strict=True):
             block.posterior = posterior.copy()
             block.state = {name: values.copy() for name, values in state.items()}
-            part = step(block, *arguments)
-            after.append((block.posterior, block.state))
-            yield part
-
-    with one_blas_thread():
-        return after, add_up(parts())
-
-
-def _add_up(parts: list[Any]) -> Any:
-    return add_up(parts)
+            parts.append(step(block, *arguments))
+    return [(block.posterior, block.state) for block in copies], add_up(parts)
 
 
 def _collect(states: tuple[States, Any], name: str) -> NDArray[Any]:

@@ -17,12 +17,7 @@ from finegold.votes.annotations import Annotations
 class LocalEngine(Engine):
     """Run blocks on the threads of this machine; kernels release the interpreter lock."""
 
-    def __init__(
-        self,
-        threads: int | None = None,
-        *,
-        fewest_votes: int = VOTES_PER_BLOCK,
-    ) -> None:
+    def __init__(self, threads: int | None = None, *, fewest_votes: int = VOTES_PER_BLOCK) -> None:
         self.threads = thread_count(threads)
         # per block
         self.fewest_votes = fewest_votes

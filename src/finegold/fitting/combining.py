@@ -42,9 +42,9 @@ docs/evidence/predictions.md has figures of all this on real crowds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,64 +84,56 @@ CLAIM_TASKS = 30.0
 # probability of an answer of a model without probabilities
 SURE_OF_ANSWERS = 0.9
 PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
-
-
-class Source(NamedTuple):
-    """What a model says, as far as the votes bear it out."""
-
-    # [T + P, K] log c
-    log_c: Floats
-    power: float
-    shared_errors: float
+KEPT = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature")
 
 
 def combine(
     result: ResultData, predictions: Predictions, method: Method | None = None
 ) -> ResultData:
-    """Return the result with labels that follow from votes and predictions together."""
-    # The method is needed if it is not registered, and enough truths are known.
+    """Return the result with labels that follow from votes and predictions together.
+
+    The method is needed if it is not registered, and enough truths are known.
+    """
     result = without_predictions(result)
-    votes, n = votes_of(result), len(result.posterior)
-    known = np.flatnonzero((votes.gold != MISSING) & predictions.known[:, :n].any(axis=0))
+    votes, n, K = votes_of(result), len(result.posterior), len(result.class_names)
+    fixed = np.flatnonzero(votes.gold != MISSING)
+    known = fixed[predictions.known[:, fixed].any(axis=0)]
     by_truths = len(known) >= ENOUGH_TRUTHS
     unseen = replace(votes, gold=np.full_like(votes.gold, MISSING))
     alone = fit(method or method_of(result), unseen) if by_truths else result
     of_votes = alone.posterior.astype(np.float64)
-    x = np.stack([_logs(p) for p in predictions.probabilities])
-    orders = [_better_order(p[:n], of_votes) for p in predictions.probabilities]
-    used = [m for m, order in enumerate(orders) if by_truths or order is None]
-    weights, joint = np.zeros(len(x)), np.log(np.maximum(of_votes, LEAST_SHARE))
-    if by_truths:
-        weights, joint = _from_truths(of_votes, x, known, votes.gold[known])
-    elif used:
-        weights[used], joint = _from_votes(of_votes, x[used], votes)
-    posterior, predicted = softmax(joint[:n], axis=1), softmax(joint[n:], axis=1)
-    if not (by_truths or used):
-        posterior, predicted = of_votes, np.full_like(x[0, n:], 1 / votes.n_classes)
-    fixed = np.flatnonzero(votes.gold != MISSING)
-    posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]
-    described = [
-        _describe(name, p, weight, posterior, of_votes, votes, by_truths)
-        for name, p, weight in zip(
-            predictions.models, predictions.probabilities, weights.tolist(), strict=True
+    models = list(zip(predictions.models, predictions.probabilities, strict=True))
+    x = np.stack([_logs(p) for _, p in models])
+    swapped = {
+        name: f'Model {name} says "{votes.class_names[said]}" where the votes say'
+        f' "{votes.class_names[voted]}"; are its classes in another order?'
+        for name, p in models
+        for said, voted in _better_order(p[:n], of_votes)
+    }
+    used = [m for m, (name, _) in enumerate(models) if by_truths or name not in swapped]
+    weights, posterior, predicted = np.zeros(len(x)), of_votes, np.full_like(x[0, n:], 1 / K)
+    if used:
+        learned = (
+            (of_votes, x, known, votes.gold[known]) if by_truths else (of_votes, x[used], votes)
         )
-    ]
-    records, notes = [record for record, _ in described], [note for _, note in described]
-    for name, order in zip(predictions.models, orders, strict=True):
-        if order is not None:
-            said, voted = (votes.class_names[k] for k in order)
-            what = f'Model {name} says "{said}" where the votes say "{voted}"'
-            notes.append(f"{what}; are its classes in another order?")
-            if not by_truths:
-                warn_user(f"{notes[-1]} It is ignored.")
-    if n_more := len(predictions.task_names):
-        notes.append(f"{n_more:,} {PREDICTED_ONLY}")
+        weights[used], joint = (_from_truths if by_truths else _from_votes)(*learned)
+        posterior, predicted = softmax(joint[:n], axis=1), softmax(joint[n:], axis=1)
+    posterior[fixed] = np.eye(K)[votes.gold[fixed]]
+    records, notes = [], []
+    for (name, p), weight in zip(models, weights.tolist(), strict=True):
+        record, note = _describe(name, p, weight, posterior, of_votes, votes, by_truths)
+        records.append(record)
+        notes.append(note)
+    for sentence in swapped.values():
+        notes.append(sentence)
+        if not by_truths:
+            warn_user(f"{sentence} It is ignored.")
     both = _with_posterior(result, posterior.astype(result.posterior.dtype))
     unlabelled = both.unlabelled
-    if len(unlabelled) and n_more:
-        unlabelled = unlabelled[
-            np.flatnonzero(match(unlabelled.to_list(), predictions.task_names) == MISSING)
-        ]
+    if n_more := len(predictions.task_names):
+        notes.append(f"{n_more:,} {PREDICTED_ONLY}")
+        is_labelled = match(unlabelled.to_list(), predictions.task_names) != MISSING
+        unlabelled = unlabelled[np.flatnonzero(~is_labelled)]
     combined = Combined(predictions, result.posterior, predicted, records)
     return replace(both, combined=combined, notes=[*both.notes, *notes], unlabelled=unlabelled)
 
@@ -161,18 +153,9 @@ def without_predictions(result: ResultData) -> ResultData:
 
 
 def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
-    summary = summarise(
-        result.method, result.settings, votes_of(result), posterior, result.steps, result.learned
-    )
-    kept = (
-        "converged",
-        "stopped",
-        "seconds",
-        "notes",
-        "known_annotators",
-        "temperature",
-    )
-    return replace(summary, **{name: getattr(result, name) for name in kept})
+    votes, fitted = votes_of(result), (result.steps, result.learned)
+    summary = summarise(result.method, result.settings, votes, posterior, *fitted)
+    return replace(summary, **{name: getattr(result, name) for name in KEPT})
 
 
 def gives_answers(probabilities: Floats) -> bool:
@@ -186,9 +169,8 @@ def _logs(probabilities: Floats) -> Floats:
     """[T + P, K] Return log p; 0 for tasks without a prediction."""
     known, K = probabilities.any(axis=1), probabilities.shape[1]
     if gives_answers(probabilities):
-        probabilities = probabilities * SURE_OF_ANSWERS + (1 - probabilities) * (
-            1 - SURE_OF_ANSWERS
-        ) / (K - 1)
+        other = (1 - SURE_OF_ANSWERS) / (K - 1)
+        probabilities = probabilities * SURE_OF_ANSWERS + (1 - probabilities) * other
     x = np.zeros_like(probabilities)
     x[known] = np.log(np.maximum(probabilities[known], LEAST_SHARE))
     return x
@@ -198,9 +180,11 @@ def _from_truths(
     of_votes: Floats, x: Floats, known: NDArray[np.int64], truth: Codes
 ) -> tuple[Floats, Floats]:
     """Return the weights of models with which, beside a weight of the votes, they predict truths
-    best, and the
-    logarithms of the posterior.
+    best, and the logarithms of the posterior.
     """
+    # importing it takes a quarter of a second, and few fits have predictions
+    from scipy.optimize import minimize
+
     votes = np.zeros_like(x[:1])
     votes[0, : len(of_votes)] = np.log(np.maximum(of_votes, LEAST_SHARE))
     evidence = np.concatenate([votes, x])
@@ -214,7 +198,9 @@ def _from_truths(
         fitting = weights @ of_truth - logsumexp(scores, axis=1).sum()
         return float(off @ off / VARIANCE / 2 - fitting), off / VARIANCE - gained
 
-    weights = _minimum(loss, mean)
+    # above 0, so that tasks without votes have the order of classes that the model gives them
+    bounds = [(0.01, None)] * len(mean)
+    weights = np.asarray(minimize(loss, mean, jac=True, method="L-BFGS-B", bounds=bounds).x)
     return weights[1:], np.asarray(np.tensordot(weights, evidence, 1))
 
 
@@ -222,41 +208,38 @@ def _from_votes(of_votes: Floats, x: Floats, votes: Annotations) -> tuple[Floats
     """Return the mean power of each model, and the logarithms of the posterior."""
     n, K = of_votes.shape
     likelihood = _likelihood(np.maximum(of_votes, LEAST_SHARE), votes)
-    sources = [_weigh(each, likelihood) for each in x]
-    errors = float(np.mean([one.shared_errors for one in sources]))
-    share = 1 / np.sqrt(len(x))
-    joint = share * sum(one.log_c for one in sources)
+    log_c, powers, shared = zip(*(_weigh(each, likelihood) for each in x), strict=True)
+    share, errors = 1 / np.sqrt(len(x)), float(np.mean(shared))
+    joint = share * sum(log_c)
     joint[:n] += np.log((1 - errors) * likelihood + errors / K)
-    return share * np.array([one.power for one in sources]), joint
+    return share * np.array(powers), joint
 
 
-def _weigh(x: Floats, likelihood: Floats) -> Source:
-    """Return the mean over the hypotheses on a model."""
+def _weigh(x: Floats, likelihood: Floats) -> tuple[Floats, float, float]:
+    """Return log c [T + P, K], w and e of a model: means over the hypotheses."""
     K, voted = x.shape[1], np.flatnonzero(x[: len(likelihood)].any(axis=1))
     claims = CLAIM_TASKS * np.eye(K) + 0.5
     log_claims = np.log(claims / claims.sum(axis=1, keepdims=True))
+    hypotheses = list(product(POWERS, SHARED_ERRORS))
     found, scores = [], []
-    for power in POWERS:
-        said = softmax(power * x, axis=1)
-        for errors in SHARED_ERRORS:
-            bears_out = (1 - errors) * likelihood[voted] + errors / K
-            R = np.exp(log_claims)
-            for _ in range(6):
-                total = ((said[voted] @ R) * bears_out).sum(axis=1, keepdims=True)
-                R = R * (said[voted].T @ (bears_out / total)) + claims
-                R /= R.sum(axis=1, keepdims=True)
-            fitting = np.log(((said[voted] @ R) * bears_out).sum(axis=1)).sum()
-            price = PRICE_OF_ERRORS * errors * len(voted)
-            scores.append(fitting - price + (claims * (np.log(R) - log_claims)).sum())
-            found.append((R, power, errors))
-    probable = softmax(scores)
-    c = np.zeros_like(x)
-    for share, (R, power, _) in zip(probable, found, strict=True):
+    for power, errors in hypotheses:
+        said = softmax(power * x[voted], axis=1)
+        bears_out = (1 - errors) * likelihood[voted] + errors / K
+        R = np.exp(log_claims)
+        for _ in range(6):
+            total = ((said @ R) * bears_out).sum(axis=1, keepdims=True)
+            R = R * (said.T @ (bears_out / total)) + claims
+            R /= R.sum(axis=1, keepdims=True)
+        fitting = np.log(((said @ R) * bears_out).sum(axis=1)).sum()
+        price = PRICE_OF_ERRORS * errors * len(voted)
+        scores.append(fitting - price + (claims * (np.log(R) - log_claims)).sum())
+        found.append(R)
+    probable, c = softmax(scores), np.zeros_like(x)
+    for share, R, (power, _) in zip(probable, found, hypotheses, strict=True):
         c += softmax(power * x, axis=1) @ (share * R)
-    log_c = np.log(c)
-    log_c[~x.any(axis=1)] = -np.log(K)
-    power, errors = probable @ np.array([[power, errors] for _, power, errors in found])
-    return Source(log_c, float(power), float(errors))
+    c[~x.any(axis=1)] = 1 / K
+    power, errors = probable @ np.array(hypotheses)
+    return np.log(c), float(power), float(errors)
 
 
 def _likelihood(posterior: Floats, votes: Annotations) -> Floats:
@@ -280,26 +263,14 @@ def _likelihood(posterior: Floats, votes: Annotations) -> Floats:
     return np.asarray(softmax(both - log_tau, axis=1))
 
 
-def _minimum(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
-    # importing it takes a quarter of a second, and few fits have predictions
-    from scipy.optimize import minimize
-
-    # above 0, so that tasks without votes have the order of classes that the model gives them
-    bounds = [(0.01, None)] * len(start)
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
-
-
 def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> float:
     """Return the correlation of two residuals of a task: whether a vote is right, minus its
     annotator's accuracy.
     """
     task, annotator, label = votes
-    right = posterior[task, label]
-    accuracy = np.bincount(annotator, right, n_annotators) / np.bincount(
-        annotator, minlength=n_annotators
-    )
+    right, cast = posterior[task, label], np.bincount(annotator, minlength=n_annotators)
     # rounding
-    accuracy = np.clip(accuracy, 0.0, 1.0)
+    accuracy = np.clip(np.bincount(annotator, right, n_annotators) / cast, 0.0, 1.0)
     # and the largest ones
     residuals = (right - accuracy[annotator], np.sqrt(accuracy * (1 - accuracy))[annotator])
     # of two of a task
@@ -330,36 +301,36 @@ def _describe(
     accuracy = min(max(float(posterior[voted, said].mean()), low), high)
     confidence, counts = float(p[voted, said].mean()), (len(voted), len(predicted) - len(voted))
     record = ModelRecord(name, *counts, weight, accuracy, confidence, low, high)
-    worth = (
-        f"Model {name}: weight {weight:.2f}, right on about {accuracy:.0%} of {len(voted):,} tasks"
-        " with votes"
-    )
     claims = "it gives no probabilities" if gives_answers(p) else f"claims {confidence:.0%}"
-    between = f"{low:.0%} to {high:.0%}"
+    between, advice = "", ""
     if by_truths:
-        return record, f"{worth} ({between} by {n_truths:,} known truths; {claims})."
-    if not weight:
-        return record, f"{worth} ({claims}). It is ignored."
+        between = f"{low:.0%} to {high:.0%} by {n_truths:,} known truths; "
+    elif not weight:
+        advice = " It is ignored."
+    else:
+        advice = (
+            " Votes cannot say who is right where it differs from them, so it may be right on"
+            f" {low:.0%} to {high:.0%}; {ENOUGH_TRUTHS} tasks that you check (as gold) settle how"
+            " far to follow it."
+        )
     return record, (
-        f"{worth} ({claims}). Votes cannot say who is right where it differs from them, so it may"
-        f" be right on {between}; {ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to"
-        " follow it."
+        f"Model {name}: weight {weight:.2f}, right on about {accuracy:.0%} of {len(voted):,} tasks"
+        f" with votes ({between}{claims}).{advice}"
     )
 
 
-def _better_order(probabilities: Floats, of_votes: Floats) -> tuple[int, int] | None:
+def _better_order(probabilities: Floats, of_votes: Floats) -> list[tuple[int, int]]:
     """Return a class that a model says, and the class of the votes that it fits, if the model
     agrees with the votes twice as often with its classes in another order.
     """
     from scipy.optimize import linear_sum_assignment
 
-    known = probabilities.any(axis=1)
-    if known.sum() < CLAIM_TASKS:
-        return None
-    said, q, K = probabilities[known].argmax(axis=1), of_votes[known], of_votes.shape[1]
+    known, K = probabilities.any(axis=1), of_votes.shape[1]
+    said, q = probabilities[known].argmax(axis=1), of_votes[known]
     together = np.stack([np.bincount(said, q[:, k], K) for k in range(K)], axis=1)
     here, there = linear_sum_assignment(-together)
-    if together[here, there].sum() <= 2 * np.trace(together):
-        return None
-    moved = np.where(here != there, together[here, there], -1.0)
-    return int(here[moved.argmax()]), int(there[moved.argmax()])
+    fits = together[here, there]
+    if known.sum() < CLAIM_TASKS or fits.sum() <= 2 * np.trace(together):
+        return []
+    worst = np.where(here != there, fits, -1.0).argmax()
+    return [(int(here[worst]), int(there[worst]))]

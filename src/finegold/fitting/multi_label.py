@@ -16,12 +16,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
-from finegold.errors import InputError, leave_out, use
+from finegold.errors import InputError, use
 from finegold.methods.base import Method
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results.data import ResultData, Step
@@ -36,10 +38,8 @@ PRIOR_ANSWERS = 20.0
 # of the average prevalence, in that of an option
 PRIOR_TASKS = 2.0
 TOLERANCE, MAX_ITERATIONS = 1e-4, 300
-# annotators x options; a few arrays of this size are in memory
-MOST_PAIRS = 2**25
-# tasks x options, if a method is fitted to each option
-MOST_PROBABILITIES = 2**27
+# of tasks x options and of annotators x options that are in memory at once
+ARRAYS = 4, 12
 # no probability of a choice is closer to 0 or 1
 LEAST = 1e-4
 
@@ -67,76 +67,56 @@ def fit_sets(
     # The default method is the model of options, and "mv" a vote on each option. Any other method
     # is fitted by `fit` to the answers about each option.
     began, answers = time.perf_counter(), Answers(votes)
-    needed = 32 * answers.n_tasks * answers.n_options
+    n_tasks, n_options = answers.n_tasks, answers.n_options
+    needed = 8 * n_options * (ARRAYS[0] * n_tasks + ARRAYS[1] * votes.n_annotators)
     if needed > available_memory():
+        advice = "merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the environment"
         raise InputError(
-            f"{votes.n_tasks:,} tasks and {answers.n_options:,} options need {in_words(needed)} of"
-            " memory, which is more than there is",
-            remedies=[
-                use(
-                    text=(
-                        "merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the"
-                        " environment"
-                    )
-                )
-            ],
+            f"{n_tasks:,} tasks, {votes.n_annotators:,} annotators and {n_options:,} options need"
+            f" {in_words(needed)} of memory, which is more than there is",
+            remedies=[use(text=advice)],
         )
-    name, converged = method.name, True
-    settings: dict[str, Any] = {}
-    statistics: dict[str, Floats] | None = None
+    name, settings, statistics, converged = method.name, dict[str, Any](), None, True
+    steps = [Step(0, 0, 0.0, float("nan"))]
     if name == "mv":
-        posterior, steps, stopped = (
-            _all(answers, answers.shares),
-            [Step(0, 0, 0.0, float("nan"))],
-            "not iterative",
-        )
+        posterior, stopped = _all(answers, answers.shares), "not iterative"
     elif name == DEFAULT_METHOD:
-        if votes.n_annotators * votes.n_classes > MOST_PAIRS:
-            raise InputError(
-                f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many"
-                " for sets of labels",
-                remedies=[use(text="check the columns of annotators and labels"), use(method="mv")],
-            )
-        model, steps = _learned(answers, answers.shares), list[Step]()
-        while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
-            before, model = (
-                model,
-                _learned(answers, lambda block: _posterior(answers, block, model)),  # noqa: B023
-            )
-            change = max(
-                float(np.abs(old - new).max(initial=0))
-                for old, new in zip(before, model, strict=True)
-            )
-            steps.append(Step(0, len(steps) + 1, change, float("nan")))
-            if on_step is not None:
-                on_step(steps[-1])
+        model, steps = _descend(answers, on_step)
         name, statistics, converged = "multi", model._asdict(), steps[-1].change < TOLERANCE
         posterior = _all(answers, lambda block: _posterior(answers, block, model))
         sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
         stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
     else:
-        settings, n_options = method.settings, answers.n_options
-        if votes.n_tasks * n_options > MOST_PROBABILITIES:
-            raise InputError(
-                f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each"
-                " option",
-                remedies=[leave_out("method"), use(method="mv")],
-            )
-        posterior, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
+        settings, posterior = method.settings, np.empty((n_tasks, n_options))
+        iterations, unfinished = 0, 0
         for option in range(n_options):
             fitted = fit(question_votes(votes, answers, slice(option, option + 1)))
             posterior[:, option] = fitted.posterior[:, 1]
-            iterations, unfinished = (
-                max(iterations, fitted.iterations),
-                unfinished + (not fitted.converged),
-            )
-        steps, converged = [Step(0, iterations, 0.0, float("nan"))], not unfinished
+            iterations = max(iterations, fitted.iterations)
+            unfinished += not fitted.converged
+        steps, converged = [steps[0]._replace(iteration=iterations)], not unfinished
         ended = f"of {n_options:,} fits did not converge"
         stopped = f"{unfinished:,} {ended}" if unfinished else f"{n_options:,} fits converged"
     result = summarise_sets(name, settings, votes, answers, posterior, steps, statistics)
     return replace(
         result, converged=converged, stopped=stopped, seconds=time.perf_counter() - began
     )
+
+
+def _descend(
+    answers: Answers, on_step: Callable[[Step], None] | None
+) -> tuple[OptionModel, list[Step]]:
+    """Return the model to which expectation maximisation converges, and its steps."""
+    model, steps = _learned(answers, answers.shares), list[Step]()
+    while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
+        posterior_of = partial(_posterior, answers, model=model)
+        before, model = model, _learned(answers, posterior_of)
+        moves = (np.abs(old - new) for old, new in zip(before, model, strict=True))
+        change = max(float(move.max(initial=0)) for move in moves)
+        steps.append(Step(0, len(steps) + 1, change, float("nan")))
+        if on_step is not None:
+            on_step(steps[-1])
+    return model, steps
 
 
 def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:
@@ -149,8 +129,6 @@ def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:
 
 def _posterior(answers: Answers, block: slice, model: OptionModel) -> Floats:
     """[n, O] Return the probability that each option is right."""
-    from scipy.special import expit, logit
-
     no = np.log1p(-model.sensitivity) - np.log1p(-model.false_choice)
     yes = np.log(model.sensitivity) - np.log(model.false_choice)
     evidence = answers.by_task[block] @ no
@@ -172,16 +150,11 @@ def _learned(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Optio
 
 def _shares(chosen: Floats, asked: Floats) -> Floats:
     """[W, O] Return the probability of a choice from the counts of choices and answers."""
-    from scipy.special import expit, logit
-
     mean = np.clip((chosen.sum() + 1) / (asked.sum() + 2), LEAST, 1 - LEAST)
     by_annotator, by_option = (
-        np.clip(
-            (chosen.sum(axis) + PRIOR_ANSWERS * mean) / (asked.sum(axis) + PRIOR_ANSWERS),
-            LEAST,
-            1 - LEAST,
-        )
+        (chosen.sum(axis) + PRIOR_ANSWERS * mean) / (asked.sum(axis) + PRIOR_ANSWERS)
         for axis in (1, 0)
     )
-    shares = expit(logit(by_annotator)[:, None] + logit(by_option) - logit(mean))
+    logits = [logit(np.clip(share, LEAST, 1 - LEAST)) for share in (by_annotator, by_option)]
+    shares = expit(logits[0][:, None] + logits[1] - logit(mean))
     return np.asarray(np.clip(shares, LEAST, 1 - LEAST))

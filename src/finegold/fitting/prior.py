@@ -48,24 +48,15 @@ def fit_with_prior(
         eta, mu = _prototypes(earlier, len(method.first_prototypes(len(classes))))
         counts: Any = Earlier(_of_annotators(eta, annotators), _of_classes(mu, classes))
     else:
-        # Methods that take a prior store these counts, with those of their own prior; for others
-        # they are counted.
+        # methods that take a prior store these counts; those of others are counted
         n = earlier.learned.statistics.get("n")
         if n is None:
-            counted = votes_by_truth(votes_of(earlier), earlier.posterior)
-            n = counted.transpose(0, 2, 1)
-        size = len(earlier.annotator_names), *[len(earlier.class_names)] * 2
-        if n.shape != size or (n < 0).any():
-            raise InputError(
-                f"the prior does not hold the arrays of {earlier.method}; fit it again"
-            )
+            n = votes_by_truth(votes_of(earlier), earlier.posterior).transpose(0, 2, 1)
         counts = _of_classes(_of_annotators(n, annotators), classes)
     result = solve.fit(method.with_prior(counts), votes, **keywords)
     known = int((annotators != MISSING).sum())
-    note = (
-        f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run"
-        f" ({earlier.method})."
-    )
+    of_all = f"{known:,} of {votes.n_annotators:,} annotators"
+    note = f"{of_all} are known from an earlier run ({earlier.method})."
     return replace(result, notes=[note, *result.notes], known_annotators=known)
 
 
@@ -75,10 +66,7 @@ def _prototypes(earlier: ResultData, n_prototypes: int) -> tuple[Floats, Floats]
         raise InputError(
             f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}"
         )
-    eta, mu = (earlier.learned.statistics.get(name, np.empty(0)) for name in ("eta", "mu"))
-    n_annotators, n_classes = len(earlier.annotator_names), len(earlier.class_names)
-    if mu.shape[1:] != (n_classes, n_classes) or eta.shape != (n_annotators, len(mu)):
-        raise InputError("the prior does not hold the arrays of ptbcc; fit it again")
+    eta, mu = (earlier.learned.statistics[name] for name in ("eta", "mu"))
     if len(mu) != n_prototypes:
         raise InputError(f"the prior has {len(mu)} prototypes; set n_prototypes={len(mu)}")
     return eta, mu

@@ -33,16 +33,15 @@ def in_python(name: str) -> AbstractContextManager[OnStep | None]:
 def in_notebook(name: str) -> Iterator[OnStep]:
     from IPython.display import HTML, display
 
-    output: Any = None
+    lines: list[Any] = []
     due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
 
     def show(text: str) -> None:
-        nonlocal output
         line = HTML(f"<small>{escape(text)}</small>")
-        if output is None:
-            output = display(line, display_id=True)
+        if lines:
+            lines[0].update(line)
         else:
-            output.update(line)
+            lines.append(display(line, display_id=True))
 
     def on_step(step: Step) -> None:
         nonlocal due
@@ -54,8 +53,8 @@ def in_notebook(name: str) -> Iterator[OnStep]:
         with compiling(show):
             yield on_step
     finally:
-        if output is not None:
-            output.update(HTML(""))
+        if lines:
+            lines[0].update(HTML(""))
 
 
 @contextmanager

@@ -25,6 +25,7 @@ OnStep = Callable[[Step], None]
 
 # below, accuracies differ from confidences clearly more than on whole data sets
 FEW_TASKS = 100
+NO_NUMBERS = "ended in probabilities that are not numbers (NaN); choose other settings"
 
 
 def fit(
@@ -37,14 +38,13 @@ def fit(
 ) -> ResultData:
     """Fit the method to these annotations."""
     # `on_step` is called after each sweep; it can raise an exception to stop the fit.
-    check_gold(method, (annotations.gold != MISSING).any())
-    check_memory(
-        method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes
-    )
+    votes, n_posterior = annotations, annotations.n_tasks * annotations.n_classes
+    check_gold(method, (votes.gold != MISSING).any())
+    check_memory(method, votes, votes.hygiene.label, n_posterior)
     with time_without_compiling() as seconds:
         engine = engine or LocalEngine(threads)
         engine.accept(method)
-        engine.scatter(annotations, divisible=method.divisible)
+        engine.scatter(votes, divisible=method.divisible)
         with one_blas_thread():
             best: Descent | None = None
             # the one with the highest bound wins
@@ -57,22 +57,12 @@ def fit(
                     per_task = {name: engine.gather(name) for name in method.learned_per_task}
             assert best is not None
             if not np.isfinite(posterior.sum()):
-                defaults, settings = method.defaults(), method.settings.items()
-                changed = [
-                    f"{name}={value}"
-                    for name, value in settings
-                    if str(value) != str(defaults[name])
-                ]
-                given = f" with {', '.join(changed)}" if changed else ""
-                reason = "ended in probabilities that are not numbers (NaN); choose other settings"
-                raise InputError(f"{method.name}{given} {reason}")
+                raise InputError(f"{method!r} {NO_NUMBERS}")
             learned = method.learned(best.parameters)
         learned.statistics.update(per_task)
-        result = summarise(
-            method.name, method.settings, annotations, posterior, best.steps, learned
-        )
-        caution = small_data_caution(annotations.n_tasks) if method.name == DEFAULT_METHOD else ""
-        notes = [*([caution] if caution else []), *engine.notes()]
+        result = summarise(method.name, method.settings, votes, posterior, best.steps, learned)
+        caution = small_data_caution(votes.n_tasks) if method.name == DEFAULT_METHOD else ""
+        notes = [*filter(None, [caution]), *engine.notes()]
         return replace(
             result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes
         )
@@ -100,10 +90,7 @@ class Descent(NamedTuple):
 
 
 def descend(
-    method: Method,
-    engine: Engine,
-    restart: int = 0,
-    on_step: OnStep | None = None,
+    method: Method, engine: Engine, restart: int = 0, on_step: OnStep | None = None
 ) -> Descent:
     """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors
     in the blocks.
@@ -138,22 +125,15 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
     """Raise an error before allocating anything if the fit needs more memory than there is."""
     # votes: an object with the sizes of Annotations. label: the column of the labels, if it is
     # known. n_posterior: how many numbers of the posterior are on this machine.
-    needed, available = (
-        8 * (method.n_parameters(votes) + n_posterior),
-        available_memory(),
-    )
+    needed, available = 8 * (method.n_parameters(votes) + n_posterior), available_memory()
     if needed > available:
-        column = (
-            f'the column "{label}", which was taken for the labels,'
-            if label
-            else "the label column"
-        )
+        taken = f'the column "{label}", which was taken for the labels,'
         raise InputError(
             f"{method.name} needs at least {in_words(needed)} of memory for {votes.n_classes:,}"
             f" classes, {votes.n_annotators:,} annotators and {votes.n_tasks:,} tasks, but"
-            f" {in_words(available)} are available; check that {column} holds classes, merge rare"
-            " ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the"
-            " environment"
+            f" {in_words(available)} are available; check that"
+            f" {taken if label else 'the label column'} holds classes, merge rare ones, choose"
+            " another method, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the environment"
         )
 
 
