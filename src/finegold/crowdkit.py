@@ -499,16 +499,6 @@ class BradleyTerry:
 # ---- Accuracy and agreement
 
 
-def get_most_probable_labels(proba: Any) -> Any:
-    """Return the most probable label of every row of a frame; the first if several are."""
-    return proba.idxmax(axis=1)
-
-
-def normalize_rows(scores: Any) -> Any:
-    """Divide every row of a frame by its sum."""
-    return scores.div(scores.sum(axis=1), axis=0)
-
-
 def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
     """Return the share of votes that equal the truth, in all or by a column or "true_label".
 
@@ -532,17 +522,6 @@ def accuracy_on_aggregates(
     if aggregates is None:
         aggregates = (aggregator or MajorityVote()).fit_predict(answers)
     return get_accuracy(answers, aggregates, by=by)
-
-
-def evaluate_equal(row: Any) -> int:
-    """Return 1 if the predicted label of a row equals the true one, else 0."""
-    return int(row["label_pred"] == row["label_true"])
-
-
-def evaluate(df_true: Any, df_pred: Any, evaluate_func: Any = evaluate_equal) -> Any:
-    """Return the share of right labels, of two frames with the column label, indexed by task."""
-    both = df_true.merge(df_pred, left_index=True, right_index=True, suffixes=("_true", "_pred"))
-    return both.apply(evaluate_func, axis=1).mean()
 
 
 def consistency(

@@ -227,7 +227,6 @@ def test_accuracy_by_group_uses_weights_and_several_truths() -> None:
     assert crowdkit.get_accuracy(VOTES, gold) == 0.75
     by_worker = crowdkit.get_accuracy(VOTES.assign(weight=[1, 2, 3, 2]), gold, by="worker")
     assert by_worker.to_dict() == {"x": 1.0, "y": 0.5}
-    assert crowdkit.evaluate(gold[:1].to_frame("label"), pd.DataFrame({"label": ["p"]}, ["a"])) == 1
 
 
 def test_several_labels_per_task_and_none() -> None:

@@ -12,7 +12,7 @@ import pytest
 import finegold
 from finegold.engines import base
 from finegold.errors import InputError
-from finegold.kernels import anchored, cells
+from finegold.kernels import cells
 from finegold.methods.anchored import AnchoredVote
 from finegold.methods.lookup import make_method
 from finegold.votes.annotations import Annotations, Repeated
@@ -131,7 +131,7 @@ def test_the_anchored_vote_in_numpy_is_the_compiled_one(
         return [block.posterior, *(value for step in steps for value in step)]
 
     few = posterior_and_sums()
-    monkeypatch.setattr(anchored, "MAX_PAIRS", -1)
+    monkeypatch.setattr(base, "FEW_PAIRS", -1)
     for one, other in zip(few, posterior_and_sums(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
 
@@ -155,7 +155,7 @@ def test_the_version_depends_on_the_votes_of_the_block_and_numpy_on_those_of_all
     blocks = base.split(found, np.zeros((found.n_tasks, 3)), 1300)
     assert [type(block.classes) for block in blocks] == [np.ndarray] * 2
     assert [block.few for block in blocks] == [True, True]
-    monkeypatch.setattr(base, "FEW_VOTES", found.n_votes - 1)
+    monkeypatch.setattr(base, "FEW_PAIRS", 3 * found.n_votes - 1)
     monkeypatch.setattr(base, "VOTES_PER_BLOCK", 1000)
     assert [block.classes for block in blocks] == [(0, 1, 2)] * 2
     assert [block.few for block in blocks] == [False, False]

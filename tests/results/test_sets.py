@@ -451,7 +451,7 @@ def test_truths_that_match_nothing_are_refused() -> None:
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multi_label, "available_memory", lambda: 1000)
-    with pytest.raises(InputError, match="2 tasks, 3 annotators and 3 options need .* of memory"):
+    with pytest.raises(InputError, match=r"2 tasks, 3 annotators and 3 options need .* of memory"):
         finegold.aggregate(columns(), multi=True)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Votes
-from finegold.kernels.cells import FEW_VOTES, cells_of, vote_rows, voters_of
+from finegold.kernels.cells import cells_of, vote_rows, voters_of
 from finegold.kernels.compiling import fixed_length
 from finegold.votes.annotations import Annotations, kernel_votes
 
@@ -28,6 +28,9 @@ VOTES_PER_ANNOTATOR = 32
 MAX_BLOCKS = 64
 # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 MAX_VOTES_PER_BLOCK = 2**22
+
+# of a vote and a class; compiling takes longer than four sweeps of NumPy
+FEW_PAIRS = 2**20
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -64,7 +67,7 @@ class Block:
     @property
     def few(self) -> bool:
         """Return whether all blocks together have so few votes that NumPy is fast enough for them."""
-        return self.total_votes <= FEW_VOTES
+        return self.total_votes * self.n_classes <= FEW_PAIRS
 
     def length(self, n: int) -> Any:
         """Return an object of length n: for small data an array, so that one version of a kernel

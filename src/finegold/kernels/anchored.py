@@ -21,17 +21,12 @@ from numpy.typing import NDArray
 from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.cells import numbered, vote_rows
 from finegold.kernels.compiling import (
-    MAX_UNROLLED,
     ONE,
     fixed_length,
-    inlined,
     kernel,
     kernel_as_written,
 )
 
-# of a vote and a class; NumPy takes half a second for four sweeps
-MAX_PAIRS = 2**21
-UNROLLED, FOUR = np.uint64(MAX_UNROLLED), np.uint64(4)
 # votes that a vote on a task with a known truth counts for: bench/trust/gold.py
 GOLD_WEIGHT = 20.0
 
@@ -60,8 +55,7 @@ def start(few: bool, votes: Votes, known: Known, phi: Floats, n: Floats, pairs: 
     """Count the vote shares phi. Add to pairs the agreement of two votes of each task, and the
     tasks with two votes.
     """
-    # few: whether there are few votes in all blocks together.
-    if not (few and is_small(votes, phi)):
+    if not few:
         start_many(votes, known, phi, n, pairs)
         return
     starts, row = vote_rows(phi.shape[1], votes)
@@ -75,7 +69,7 @@ def start(few: bool, votes: Votes, known: Known, phi: Floats, n: Floats, pairs: 
 def sweep(few: bool, votes: Votes, known: Known, model: Model, phi: Floats, sums: Sums) -> float:
     """Return the largest difference between q and the previous phi."""
     n_classes = phi.shape[1]
-    if not (few and is_small(votes, phi)):
+    if not few:
         return sweep_many(fixed_length(n_classes), votes, known, model, phi, sums)
     starts, row = vote_rows(n_classes, votes)
     sizes, begins = np.diff(starts), starts[:-1].astype(np.int64)
@@ -97,18 +91,11 @@ def sweep(few: bool, votes: Votes, known: Known, model: Model, phi: Floats, sums
     return float(change)
 
 
-def is_small(votes: Votes, phi: Floats) -> bool:
-    """Return whether NumPy is fast enough for these votes."""
-    ends = votes.cell_ptr[votes.task_ptr]
-    return bool(int(ends[-1] - ends[0]) * phi.shape[1] <= MAX_PAIRS)
-
-
 def add_counts(sizes: Any, row: NDArray[Any], known: Known, q: Floats, n: Floats) -> None:
     """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
     n_classes = q.shape[1]
-    of_task = np.where(
-        known[:, None] < 0, q, GOLD_WEIGHT * (known[:, None] == np.arange(n_classes))
-    )
+    is_truth = known[:, None] == np.arange(n_classes)
+    of_task = np.where(known[:, None] < 0, q, GOLD_WEIGHT * is_truth)
     at = row.astype(np.int64)[:, None] * n_classes + np.arange(n_classes)
     values = of_task[numbered(sizes)]
     n += np.bincount(at.ravel(), values.ravel(), n.size).reshape(n.shape)
@@ -125,15 +112,14 @@ def start_many(votes: Votes, known: Known, phi: Floats, n: Floats, pairs: Floats
     task_ptr, cell_ptr, _, _ = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        count_votes(first, end, False, votes, known[i], phi[i], n)
+        count_votes(first, end, votes, known[i], phi[i], n)
         cast, agreeing = np.float64(cell_ptr[end] - cell_ptr[first]), 0.0
-        if cast < 2.0:
-            continue
         for c in range(first, end):
             size = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
             agreeing += size * (size - 1.0)
-        pairs[0] += agreeing / (cast * (cast - 1.0))
-        pairs[1] += 1.0
+        if cast >= 2.0:
+            pairs[0] += agreeing / (cast * (cast - 1.0))
+            pairs[1] += 1.0
 
 
 @kernel_as_written
@@ -148,20 +134,15 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
     change, least = 0.0, doubt / np.float64(n_classes)
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        dense = end - first > ONE and (n_classes <= UNROLLED or FOUR * (end - first) >= n_classes)
         all_weights = 0.0
         for c in range(first, end):
             label = np.uint64(cell_class[c])
             for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
                 j = np.uint64(annotator[vote])
                 q[label] += weight[j]
-                if dense:
-                    for k in range(n_classes):
-                        score[k] += w[j, label, k]
-                elif end - first > ONE:
-                    for other in range(first, end):
-                        k = np.uint64(cell_class[other])
-                        score[k] += w[j, label, k]
+                for other in range(first, end):
+                    k = np.uint64(cell_class[other])
+                    score[k] += w[j, label, k]
             all_weights += q[label]
 
         # softmax over the classes of the task's cells
@@ -179,35 +160,25 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
             k = np.uint64(cell_class[c])
             q[k] = of_votes * q[k] + of_model * score[k]
 
-        count_votes(first, end, dense, votes, known[i], q, n)
+        count_votes(first, end, votes, known[i], q, n)
         if known[i] >= 0:
             tau[known[i]] += 1.0
         else:
             votes_worth = math.sqrt(np.float64(cell_ptr[end] - cell_ptr[first]))
             scale = 1.0 / (votes_worth + doubt)
-            for c in range(first, end):
-                k = np.uint64(cell_class[c])
-                tau[k] += q[k]
             for k in range(n_classes):
+                tau[k] += q[k]
                 change = max(change, abs(q[k] - phi[i, k]))
                 phi[i, k] = (votes_worth * q[k] + least) * scale
-        if dense:
-            for k in range(n_classes):
-                score[k], q[k] = 0.0, 0.0
-        else:
-            for c in range(first, end):
-                k = np.uint64(cell_class[c])
-                score[k], q[k] = 0.0, 0.0
+        for c in range(first, end):
+            k = np.uint64(cell_class[c])
+            score[k], q[k] = 0.0, 0.0
     return change
 
 
-@inlined
-def count_votes(
-    first: int, end: int, dense: Any, votes: Votes, known: int, q: Floats, n: Floats
-) -> None:
-    """Add q_k to n_jlk for every vote of j for l, for all classes k if `dense`; a known truth has
-    q_k = GOLD_WEIGHT.
-    """
+@kernel
+def count_votes(first: int, end: int, votes: Votes, known: int, q: Floats, n: Floats) -> None:
+    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
     _, cell_ptr, cell_class, annotator = votes
     k: Any
     for c in range(first, end):
@@ -216,9 +187,6 @@ def count_votes(
             j = np.uint64(annotator[vote])
             if known >= 0:
                 n[j, label, known] += GOLD_WEIGHT
-            elif dense:
-                for k in range(np.uint64(q.size)):
-                    n[j, label, k] += q[k]
             else:
                 for other in range(first, end):
                     k = np.uint64(cell_class[other])

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.kernels import Floats, Known, Votes
 
-# up to so many votes, NumPy is as fast as compiled loops and needs no compilation
-FEW_VOTES = 2**18
 ROWS_PER_RUN, TASKS_PER_RUN = 2**20, 2**16
 KEEP_ALL, FIRST, LAST = 0, 1, 2
 # Classes are tied if their probabilities differ by less than this share of the highest: sums of the

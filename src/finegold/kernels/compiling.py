@@ -106,8 +106,6 @@ def _warn_once(problem: str, reason: str) -> None:
 kernel = partial(Kernel, nogil=True, fastmath=FAST_SUMS)
 # sums keep the order in which they are written
 kernel_as_written = partial(Kernel, nogil=True, fastmath=IN_ORDER)
-# copied into its callers, which takes less time than compiling and linking it
-inlined = partial(Kernel, inline="always")
 
 
 def fixed_length(n: int) -> Any:
