@@ -29,8 +29,8 @@ FIRST = tuple(
 )  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
-Names are those of `finegold aggregate --method`, classes those of `finegold`. Every class has `fit`, `fit_predict` and
-`fit_predict_proba`; `finegold.aggregate(votes, name)` does the same.
+Names are those of `finegold aggregate --method`, classes those of `finegold`. Every class has `fit`, `fit_predict`,
+`predict` and `predict_proba`; `finegold.aggregate(votes, name)` does the same.
 
 **Which one when?** [Choosing](../evidence/choosing.md) has the figures behind this list, from 80 real data sets.
 

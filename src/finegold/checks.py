@@ -21,9 +21,7 @@ from finegold.api.fit import fit
 from finegold.api.result import Result, load
 from finegold.engines.local import LocalEngine
 from finegold.methods.base import Method
-from finegold.results.matrices import predictive
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
 
 __all__ = ["LAWS"]
 
@@ -59,19 +57,6 @@ def posterior_rows_sum_to_one(make: Make) -> None:
     result = fit_arrays(make, sample_votes())
     assert np.allclose(result.posterior.sum(axis=1), 1, atol=1e-9)
     assert (result.posterior >= 0).all()
-
-
-def predictions_sum_to_one(make: Make) -> None:
-    result = fit_arrays(make, sample_votes())
-    task, annotator = (
-        np.array([0, 1, 2, MISSING], np.int32),
-        np.array([0, 5, MISSING, MISSING], np.int32),
-    )
-    # MISSING: an unknown task or annotator
-    expected = predictive(result, task, annotator)
-    assert expected.shape == (4, 3)
-    assert np.allclose(expected.sum(axis=1), 1, atol=1e-9)
-    assert (expected >= 0).all()
 
 
 def the_bound_never_falls(make: Make) -> None:
@@ -233,7 +218,7 @@ def _renaming(n: int, seed: int) -> Column:
 
 
 LAWS: list[Callable[[Make], None]] = [
-    posterior_rows_sum_to_one, predictions_sum_to_one, the_bound_never_falls, the_order_of_votes_does_not_matter,
+    posterior_rows_sum_to_one, the_bound_never_falls, the_order_of_votes_does_not_matter,
     the_names_of_tasks_and_annotators_do_not_matter, the_names_of_annotators_do_not_matter,
     renaming_classes_permutes_the_answer, symmetric_votes_are_tied, the_same_seed_gives_the_same_bits,
     the_input_is_untouched, any_number_of_threads_gives_the_same_bits, blocks_do_not_change_the_answer,

@@ -77,7 +77,7 @@ def test_the_estimator_style_of_the_field_works_with_pandas():
     assert model.labels_.to_dict() == {"t1": "cat", "t2": "dog"}
     assert model.probas_.loc["t1", "cat"] > 0.5
     assert model.probas_.sum(axis=1).round(9).tolist() == [1.0, 1.0]
-    assert model.fit_predict_proba(votes).columns.tolist() == ["cat", "dog"]
+    assert model.fit(votes).probas_.columns.tolist() == ["cat", "dog"]
 
 
 def test_the_estimator_style_works_with_polars():

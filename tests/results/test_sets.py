@@ -303,7 +303,6 @@ def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
     result = finegold.aggregate(columns(), multi=True)
     refused = {
         "confusion matrix": lambda: result.confusion("ann"),
-        "single vote to predict": lambda: result.predict("t1", "ann"),
         "score": result.scores,
         "single label to train on": lambda: result.export(tmp_path / "x.parquet", "torch"),
         "matrices that could be a prior": lambda: finegold.aggregate(

@@ -69,8 +69,12 @@ class Estimator:
             made._given = settings
             return made
 
+        def __init_subclass__(cls) -> None:
+            super().__init_subclass__()
+            cls.__doc__ = cls.__doc__ or cls.__mro__[2].__doc__
+
     def fit(self, X: Any, y: Any = None, **keywords: Any) -> Self:
-        """Fit to votes.
+        """Fit to votes: then there are `labels_`, `probas_` and `result_`.
 
         Args:
             X (path, data frame or Annotations): The votes, one per row; columns such as task,
@@ -78,9 +82,6 @@ class Estimator:
             y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of
                 `finegold.aggregate`.
             **keywords: Other keywords of `finegold.aggregate`, such as `threads` or `repeated`.
-
-        Returns:
-            Estimator: This object, with `labels_`, `probas_` and `result_`.
 
         Raises:
             InputError: If the votes cannot be read.
@@ -94,12 +95,8 @@ class Estimator:
 
         Args:
             X (path, data frame or Annotations): The new votes.
-            y (path, data frame or mapping): New known truths, the same as `gold` of
-                `Result.update`.
+            y (path, data frame or mapping): New known truths.
             **keywords: Other keywords of `Result.update`.
-
-        Returns:
-            Estimator: This object.
         """
         if self._result is None:
             return self.fit(X, y, **keywords)
@@ -107,30 +104,14 @@ class Estimator:
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **keywords: Any) -> Any:
-        """Fit to votes and return the label of every task.
+        """Fit to votes, as `fit` does, and return `labels_`.
 
         Args:
-            X (path, data frame or Annotations): The votes, as for `fit`.
+            X (path, data frame or Annotations): The votes.
             y (path, data frame or mapping): Known truths of some tasks.
             **keywords: The same as for `fit`.
-
-        Returns:
-            Series or DataFrame: As `labels_`.
         """
         return self.fit(X, y, **keywords).labels_
-
-    def fit_predict_proba(self, X: Any, y: Any = None, **keywords: Any) -> Any:
-        """Fit to votes and return the probability of every class for every task.
-
-        Args:
-            X (path, data frame or Annotations): The votes, as for `fit`.
-            y (path, data frame or mapping): Known truths of some tasks.
-            **keywords: The same as for `fit`.
-
-        Returns:
-            DataFrame: As `probas_`.
-        """
-        return self.fit(X, y, **keywords).probas_
 
     def predict(self, X: Any = None, **keywords: Any) -> Any:
         """Return the labels of the tasks of further votes, by all votes together.
@@ -142,7 +123,9 @@ class Estimator:
         Returns:
             Series or DataFrame: The label of every task of `X`.
         """
-        return _labels(*self._with(X, keywords))
+        result, tasks = self._with(X, keywords)
+        frame = _frame(result, tasks, {"label": result.label[tasks]})
+        return frame["label"] if hasattr(frame, "set_index") else frame
 
     def predict_proba(self, X: Any = None, **keywords: Any) -> Any:
         """Return the probabilities of the tasks of further votes, by all votes together.
@@ -154,18 +137,20 @@ class Estimator:
         Returns:
             DataFrame: One row per task of `X` and one column per class.
         """
-        return _probabilities(*self._with(X, keywords))
+        result, tasks = self._with(X, keywords)
+        names, shares = to_list(result.class_names), result.posterior[tasks].T.copy()
+        frame = _frame(result, tasks, dict(zip(map(str, names), shares, strict=True)))
+        if hasattr(frame, "set_index"):
+            frame.columns = type(frame.columns)(names, name="label")
+        return frame
 
     def score(self, X: Any, y: Any, **keywords: Any) -> float:
-        """Return the share of right labels among tasks with known truths.
+        """Return the share of right labels of `predict(X)` among tasks with known truths.
 
         Args:
             X (path, data frame or Annotations): Further votes, or None for those of the fit.
             y (path, data frame or mapping): Known truths of some tasks.
             **keywords: How to read the votes, as in `finegold.read`.
-
-        Returns:
-            The accuracy of `predict(X)`.
         """
         return float(figures_of(self._with(X, keywords)[0], y)["accuracy"])
 
@@ -203,13 +188,10 @@ class Estimator:
         return self.predict_proba()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name.
+        """Return all settings by name, including those that have their default.
 
         Args:
             deep: Has no effect: settings are not estimators.
-
-        Returns:
-            All settings, including those that have their default.
         """
         return self.defaults() | self._given
 
@@ -218,9 +200,6 @@ class Estimator:
 
         Args:
             **params: The new values of settings.
-
-        Returns:
-            Estimator: This object.
 
         Raises:
             InputError: If there is no such setting, or if it cannot have this value.
@@ -231,13 +210,10 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        defaults = self.defaults()
-        given = [
-            f"{name}={value!r}"
-            for name, value in self._given.items()
-            if value is not defaults[name] and repr(value) != repr(defaults[name])
-        ]
-        return f"{type(self).__name__}({', '.join(given)})"
+        defaults = {name: repr(value) for name, value in self.defaults().items()}
+        given = {name: repr(value) for name, value in self._given.items()}
+        shown = [f"{name}={text}" for name, text in given.items() if text != defaults[name]]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._result is not None
@@ -248,75 +224,49 @@ class Estimator:
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
 
-class AnchoredVote(Estimator, anchored.AnchoredVote):
-    __doc__ = anchored.AnchoredVote.__doc__
+def _frame(result: Result, tasks: NDArray[np.int64], columns: dict[str, Any]) -> Any:
+    """Return a frame with a row per task, indexed by task if it is of pandas."""
+    frame = make_frame({"task": result.task_names[tasks], **columns}, result.task_names)
+    return frame.set_index("task") if hasattr(frame, "set_index") else frame
 
 
-class BWA(Estimator, bwa.BWA):
-    __doc__ = bwa.BWA.__doc__
+class AnchoredVote(Estimator, anchored.AnchoredVote): ...
 
 
-class CATD(Estimator, catd.CATD):
-    __doc__ = catd.CATD.__doc__
+class BWA(Estimator, bwa.BWA): ...
 
 
-class CBCC(Estimator, cbcc.CBCC):
-    __doc__ = cbcc.CBCC.__doc__
+class CATD(Estimator, catd.CATD): ...
 
 
-class DS(Estimator, ds.DS):
-    __doc__ = ds.DS.__doc__
+class CBCC(Estimator, cbcc.CBCC): ...
 
 
-class EBCC(Estimator, ebcc.EBCC):
-    __doc__ = ebcc.EBCC.__doc__
+class DS(Estimator, ds.DS): ...
 
 
-class FGBCC(Estimator, fgbcc.FGBCC):
-    __doc__ = fgbcc.FGBCC.__doc__
+class EBCC(Estimator, ebcc.EBCC): ...
 
 
-class GLAD(Estimator, glad.GLAD):
-    __doc__ = glad.GLAD.__doc__
+class FGBCC(Estimator, fgbcc.FGBCC): ...
 
 
-class HDS(Estimator, hds.HDS):
-    __doc__ = hds.HDS.__doc__
+class GLAD(Estimator, glad.GLAD): ...
 
 
-class IBCC(Estimator, ibcc.IBCC):
-    __doc__ = ibcc.IBCC.__doc__
+class HDS(Estimator, hds.HDS): ...
 
 
-class MACE(Estimator, mace.MACE):
-    __doc__ = mace.MACE.__doc__
+class IBCC(Estimator, ibcc.IBCC): ...
 
 
-class MajorityVote(Estimator, mv.MajorityVote):
-    __doc__ = mv.MajorityVote.__doc__
+class MACE(Estimator, mace.MACE): ...
 
 
-class PTBCC(Estimator, ptbcc.PTBCC):
-    __doc__ = ptbcc.PTBCC.__doc__
+class MajorityVote(Estimator, mv.MajorityVote): ...
 
 
-class TiReMGE(Estimator, tiremge.TiReMGE):
-    __doc__ = tiremge.TiReMGE.__doc__
+class PTBCC(Estimator, ptbcc.PTBCC): ...
 
 
-def _labels(result: Result, tasks: NDArray[np.int64]) -> Any:
-    frame = make_frame(
-        {"task": result.task_names[tasks], "label": result.label[tasks]}, result.task_names
-    )
-    return frame.set_index("task")["label"] if hasattr(frame, "set_index") else frame
-
-
-def _probabilities(result: Result, tasks: NDArray[np.int64]) -> Any:
-    names = to_list(result.class_names)
-    columns = zip(map(str, names), result.posterior[tasks].T.copy(), strict=True)
-    frame = make_frame({"task": result.task_names[tasks], **dict(columns)}, result.task_names)
-    if not hasattr(frame, "set_index"):
-        return frame
-    frame = frame.set_index("task")
-    frame.columns = type(frame.columns)(names, name="label")
-    return frame
+class TiReMGE(Estimator, tiremge.TiReMGE): ...

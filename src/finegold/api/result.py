@@ -13,7 +13,7 @@ from finegold.errors import InputError, leave_out
 from finegold.results import matrices, tables
 from finegold.results.data import ModelRecord, ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
-from finegold.votes.encoding import Names, match, to_list
+from finegold.votes.encoding import match
 from finegold.votes.frames import make_frame
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ else:
 Floats = NDArray[np.float64]
 
 # in a notebook, at most
-TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3
+TASKS_SHOWN = 5
 
 
 class Result(ResultData, Generic[Frame]):
@@ -102,13 +102,10 @@ class Result(ResultData, Generic[Frame]):
 
     @classmethod
     def of(cls, data: ResultData) -> Result[Any]:
-        """Return the same data as a public result.
+        """Return the data of a fit as a public result with the same arrays.
 
         Args:
-            data: The data of a fit.
-
-        Returns:
-            With the same arrays.
+            data: The data.
         """
         if isinstance(data, Result):
             return data
@@ -132,37 +129,11 @@ class Result(ResultData, Generic[Frame]):
         )
         if not self.learned.has_matrices:
             raise InputError(f"{self.method} has no confusion matrices")
-        matrix: Floats = matrices.matrices(
-            self, self._codes([annotator]), np.arange(len(self.class_names))
-        )[0]
+        code = match([annotator], self.annotator_names)
+        if code[0] < 0:
+            raise InputError(f"there is no annotator {annotator!r}")
+        matrix: Floats = matrices.matrices(self, code, np.arange(len(self.class_names)))[0]
         return matrix
-
-    def predict(self, task: Any, annotator: Any) -> Floats:
-        """Return how likely each vote is, for pairs of a task and an annotator.
-
-        Args:
-            task (name or sequence of names): Tasks. For a task without votes, the class frequencies
-                are used.
-            annotator (name or sequence of names): Annotators who voted at least once.
-
-        Returns:
-            ndarray of shape (n, K): The probability of each class as the annotator's vote.
-
-        Raises:
-            InputError: If there is no such annotator.
-        """
-        refuse_sets(self, "single vote to predict")
-        tasks, annotators = np.broadcast_arrays(
-            *(np.array(Names(np.atleast_1d(names)), object) for names in (task, annotator))
-        )
-        return matrices.predictive(self, match(tasks, self.task_names), self._codes(annotators))
-
-    def _codes(self, annotators: Any) -> NDArray[np.int32]:
-        codes = match(annotators, self.annotator_names)
-        if (codes < 0).any():
-            unknown = to_list(Names(annotators))[int(np.argmin(codes))]
-            raise InputError(f"there is no annotator {unknown!r}")
-        return codes
 
     def labels(self, *, probabilities: bool = False) -> Frame:
         """Return a data frame with one row per task.
@@ -194,9 +165,8 @@ class Result(ResultData, Generic[Frame]):
         """Return the probability of each class for each task, to train a model on.
 
         Returns:
-            DataFrame: With the column task (named as in the votes) and one column per class, of the
-                library that the votes came from (Polars for files and arrays). Tasks without votes
-                are left out.
+            DataFrame: With the column task (named as in the votes) and one column per class. Tasks
+                without votes are left out.
         """
         return self._own_name(tables.soft_labels(self), 0)
 
@@ -249,12 +219,11 @@ class Result(ResultData, Generic[Frame]):
                 right options that the annotator chose), the specificity (the share of wrong options
                 left out), and the precision (the share of choices that are right).
         """
-        if by_option and self.label_sets is None:
+        if not by_option:
+            return self._own_name(tables.annotators_table(self), 1)
+        if self.label_sets is None:
             raise InputError("only sets of labels have options", remedies=[leave_out("by_option")])
-        table = (
-            annotators_of_sets(self, by_option=True) if by_option else tables.annotators_table(self)
-        )
-        return self._own_name(table, 1)
+        return self._own_name(annotators_of_sets(self, by_option=True), 1)
 
     def models(self) -> Frame:
         """Return a data frame with one row per model whose predictions were combined with the
@@ -266,57 +235,45 @@ class Result(ResultData, Generic[Frame]):
                 expected share of right predictions) and confidence (what the model itself claims).
         """
         records = self.combined.records if self.combined else []
-        columns = {
-            name: [getattr(record, name) for record in records] for name in ModelRecord._fields
-        }
+        columns = {name: [getattr(each, name) for each in records] for name in ModelRecord._fields}
         frame: Frame = make_frame(columns, like=self.task_names)
         return frame
 
     def flips(self) -> Frame:
-        """Return a data frame of the tasks whose label has fewer votes than another class.
-
-        Returns:
-            DataFrame: One row per task, with the reason.
+        """Return a data frame of the tasks whose label has fewer votes than another class, with the
+        reasons.
         """
         from finegold.insight.majority import flips
 
         return self._own_name(flips(self), 0)
 
     def contested(self, below: float = 0.2) -> Frame:
-        """Return a data frame of the tasks whose label is nearly as probable as another class.
+        """Return a data frame of the tasks whose label is nearly as probable as another class, the
+        smallest lead first.
 
         Args:
             below: The label leads the next class by less than this probability.
-
-        Returns:
-            DataFrame: One row per task, the smallest lead first.
         """
         from finegold.insight.majority import contested
 
         return self._own_name(contested(self, below), 0)
 
     def why(self, task: Any, against: Any = None) -> Frame:
-        """Return a data frame with one row per vote on a task, and how much the vote supports the
-        label.
+        """Return a data frame with one row per vote on a task: the annotator, the vote and how much
+        it supports the label.
 
         Args:
             task (str or int): The name of the task.
             against (str or int): The class to compare the label with. The default is the second
                 most probable one.
-
-        Returns:
-            DataFrame: With the annotator, the vote and how much it supports the label.
         """
         from finegold.insight.majority import why
 
         return self._own_name(why(self, task, against), 1)
 
     def spammers(self) -> Frame:
-        """Return a data frame of the annotators, first those whose votes do not depend on the
-        truth.
-
-        Returns:
-            DataFrame: One row per annotator, with how much their votes depend on the truth.
+        """Return a data frame of the annotators with how much their votes depend on the truth,
+        those who do not first.
         """
         from finegold.insight.spam import spammers
 
@@ -324,13 +281,10 @@ class Result(ResultData, Generic[Frame]):
 
     def trust(self, truth: Any = None) -> Trust:
         """Return how far the labels can be trusted: agreement, flips, spammers, correlated
-        annotators, calibration.
+        annotators and calibration, as figures, and warnings as text.
 
         Args:
             truth (path, data frame or mapping): Known truths to compare the labels with.
-
-        Returns:
-            Warnings as text, and the figures that they are based on.
         """
         from finegold.insight.overview import trust
 
@@ -358,7 +312,7 @@ class Result(ResultData, Generic[Frame]):
 
     def update(self, votes: Any = None, *, gold: Any = None, **more: Any) -> Result[Frame]:
         """Fit the votes of this result and new ones, on old and new tasks, by old and new
-        annotators.
+        annotators, and return a new result.
 
         The method and its settings stay, and the labels are those of all votes read at once.
 
@@ -369,9 +323,6 @@ class Result(ResultData, Generic[Frame]):
                 once. `predictions` replace those that the result was combined with. `threads`,
                 `on_step`, `prior` and `engine` are as in `finegold.aggregate`. All other keywords
                 are those of `finegold.read`.
-
-        Returns:
-            A new result; this one is not changed.
         """
         from finegold.api.aggregate import update
 
@@ -384,45 +335,35 @@ class Result(ResultData, Generic[Frame]):
         available: Sequence[Any] | None = None,
         safe: float = 0.95,
     ) -> Plan:
-        """Return the tasks for which further votes are worth most.
+        """Return the tasks for which further votes are worth most, as `finegold.next_votes`.
 
         Args:
             budget: The largest number of votes to plan, one per task. By default there is no limit.
             available: The annotators who may vote next. The default is all, in proportion to their
                 votes so far.
             safe: A label with at least this probability needs no further vote.
-
-        Returns:
-            `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
         """
         from finegold.insight.next_votes import plan
 
         return plan(self, budget, annotators=available, safe=safe)
 
     def sample(self, n: int = 100, **options: Any) -> Sample:
-        """Draw the tasks that a person checks, so that `certify` can estimate how accurate all
-        labels are.
+        """Draw the tasks that a person checks, as `finegold.sample`.
 
         Args:
             n: The number of tasks to check.
             **options: `risk`, `seed`, `looks` and `items`, as in `finegold.sample`.
-
-        Returns:
-            `save(path)` writes the sheet and its plan.
         """
         from finegold.api.sample import sample
 
         return sample(self, n, **options)
 
     def certify(self, checks: Any, plan: Any = None) -> Certificate:
-        """Estimate how accurate all labels are, from a completed sheet of a sample of this result.
+        """Estimate how accurate all labels are from a completed sheet, as `finegold.certify`.
 
         Args:
             checks (path, data frame or mapping): The filled sheet, or task -> truth.
             plan (Plan, Sample or path): The plan. By default, the file beside the sheet.
-
-        Returns:
-            The accuracy of all labels with a 95 % interval, and what may be accepted unchecked.
         """
         from finegold.api.certify import certify
 
@@ -460,40 +401,27 @@ class Result(ResultData, Generic[Frame]):
     def _repr_html_(self) -> str:
         from html import escape
 
-        from finegold.insight.majority import n_flips
-        from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
+        from finegold.api.summary import sentences_of, summary_of
+        from finegold.insight.notebook import Meter, rows_html
 
-        label, confidence, n_tasks = self.label, self.confidence, len(self.label_codes)
+        label, confidence = self.label, self.confidence
         rows = [
-            [
-                name_html(self.task_names, i),
-                name_html(label[i : i + 1], 0),
-                meter_html(confidence[i]),
-                cell_html(f"{confidence[i]:.3f}" + (" (tied)" if self.tied[i] else "")),
-                cell_html(f"{self.votes_per_task[i]:,}"),
-            ]
-            for i in range(min(TASKS_SHOWN, n_tasks))
+            {
+                "task": str(self.task_names[i]),
+                "label": str(label[i]),
+                "_": Meter(confidence[i]),
+                "confidence": float(confidence[i]),
+                "votes": int(self.votes_per_task[i]),
+            }
+            for i in range(min(TASKS_SHOWN, len(self.label_codes)))
         ]
-        ties = f"{int(self.tied.sum()):,} tied labels"
-        against = f"{n_flips(self):,} labels against the majority vote, {ties}"
-        order = np.argsort(-self.accuracy, kind="stable").tolist()
-        shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
-        best, worst = (
-            ", ".join(
-                f"{name_html(self.annotator_names, j)} ({100 * self.agreement[j]:.0f} % agreement)"
-                for j in some
-            )
-            for some in (order[:shown], order[::-1][:shown])
+        kind, sizes = "classes" if self.label_sets is None else "options", summary_of(self)
+        title = (
+            f"<b>{escape(self.method)}</b>: {sizes['n_tasks']:,} tasks,"
+            f" {sizes['n_annotators']:,} annotators, {len(self.class_names):,} {kind}"
         )
-        return page_html(
-            f"<b>{escape(self.method)}</b>: {n_tasks:,} tasks, {len(order):,} annotators, "
-            f"{len(self.class_names):,} {'classes' if self.label_sets is None else 'options'}",
-            escape(self.stopped),
-            table_html(["task", "label", "", "confidence", "votes"], rows, n_tasks),
-            against,
-            f"best annotators: {best}; worst: {worst}",
-            *(escape(note) for note in self.notes),
-        )
+        said = [self.stopped, *sentences_of(self, sizes)]
+        return rows_html(title, rows, said, sizes["n_tasks"])
 
 
 def load(path: str | Path) -> Result:

@@ -1,5 +1,5 @@
-"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), likelihoods
-and predictions.
+"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), and
+likelihoods.
 
 The three kinds of matrices are linear in `rows` [W, ...], what the method learned about each
 annotator, so the mean of rows gives the mean of matrices.
@@ -39,16 +39,6 @@ class Confusion:
         """[n, k, k] Return the matrices of these annotators, restricted to these classes."""
         return np.asarray(self.rows[np.ix_(annotators, classes, classes)], dtype=np.float64)
 
-    def predict(self, phi: Floats, annotator: Codes) -> Floats:
-        """[n, K] Return the distribution of each annotator's vote on a task with the posterior phi
-        [n, K].
-        """
-        expected = np.zeros_like(phi)
-        # class by class, so that no array [n, K, K] is needed
-        for k in range(phi.shape[1]):
-            expected += phi[:, k, None] * self.rows[annotator, k]
-        return expected
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
@@ -65,12 +55,6 @@ class Mixture:
         chosen = self.prototypes[:, classes[:, None], classes]
         return np.tensordot(self.rows[annotators], chosen, axes=1)
 
-    def predict(self, phi: Floats, annotator: Codes) -> Floats:
-        weights, expected = self.rows[annotator], np.zeros_like(phi)
-        for s, prototype in enumerate(self.prototypes):
-            expected += weights[:, s, None] * (phi @ prototype)
-        return expected
-
 
 @dataclass(frozen=True, eq=False)
 class Coin:
@@ -85,12 +69,6 @@ class Coin:
 
     def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
         return self.at(annotators[:, None, None], classes[:, None], classes)  # type: ignore[arg-type]
-
-    def predict(self, phi: Floats, annotator: Codes) -> Floats:
-        if self.n_classes == 1:
-            return phi
-        right = self.rows[annotator][:, None]
-        return np.asarray(right * phi + (1 - right) * (1 - phi) / (self.n_classes - 1))
 
 
 def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
@@ -108,18 +86,6 @@ def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
 def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats:
     """[n, k, k] Return the confusion matrices of these annotators for these classes."""
     return annotator_matrices(result).of(annotators, classes)
-
-
-def predictive(result: ResultData, task: Codes, annotator: Codes) -> Floats:
-    """[n, K] Return the probability of each vote, for pairs of a task and an annotator (codes;
-    MISSING if unknown).
-    """
-    # it selects the last row: the shares of classes, and the mean of all annotators
-    assert MISSING == -1
-    phi = np.vstack([result.posterior, result.learned.class_prior])[task]
-    each = annotator_matrices(result)
-    rows = np.concatenate([each.rows, each.rows.mean(axis=0, keepdims=True)])
-    return replace(each, rows=rows).predict(phi, annotator)
 
 
 def evidence(
