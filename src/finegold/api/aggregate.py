@@ -8,14 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
-from finegold.api.fit import (
-    IN_PYTHON,
-    OnStep,
-    fit_votes,
-    has_predictions,
-    result_of,
-    split,
-)
+from finegold.api.fit import IN_PYTHON, OnStep, fit_votes, has_predictions, result_of, split
 from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.engines.base import Engine
@@ -26,7 +19,6 @@ from finegold.io.read import read
 from finegold.io.truth import with_gold
 from finegold.methods.base import Method
 from finegold.methods.lookup import DEFAULT_METHOD, make_method, method_of
-from finegold.results.data import votes_of
 from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import to_list
 from finegold.votes.merging import add_gold, merge, outputs_of
@@ -37,9 +29,6 @@ if TYPE_CHECKING:
     from finegold.api.options import Fitting
     from finegold.insight.next_votes import Plan
     from finegold.results.data import ResultData, Step
-
-# options of a fit that only say where it runs, and with which prior
-ELSEWHERE = ("prior", "engine")
 
 
 class PandasLike(Protocol):
@@ -143,9 +132,6 @@ def next_votes(
     Returns:
         `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
 
-    Raises:
-        InputError: If options for votes are given with a result.
-
     Examples:
         >>> import finegold
         >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 3, 3], list("ababc"), list("xyxyy"))
@@ -171,30 +157,29 @@ def update(
         raise InputError(
             "there is nothing to update: give votes, known truths (gold) or predictions"
         )
-    fitting = {name: keywords.pop(name) for name in ELSEWHERE if name in keywords}
-    if result.known_annotators is not None and fitting.get("prior") is None:
+    where = {name: keywords.pop(name) for name in ("prior", "engine") if name in keywords}
+    if result.known_annotators is not None and where.get("prior") is None:
         raise InputError(
             "the model was fitted with a prior; give the same one again",
             remedies=[use(prior=Placeholder("MODEL"))],
         )
-    merged = votes_of(result)
-    # truths marked in the votes
+    merged, is_multi = result.annotations, result.label_sets is not None
+    # truths are marked in the votes, or come apart from them
     in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())
-    gold_there, gold_apart = (gold, None) if in_votes else (None, gold)
-    is_multi = result.label_sets is not None
     if votes is not None:
-        reading = {**keywords, "multi": True} if is_multi else {**keywords, "repeated": repeated}
-        merged = merge(merged, read(votes, gold=gold_there, **reading), repeated)
-    if gold_apart is not None:
-        merged = add_gold(merged, with_gold(merged, gold_apart))
+        how = {"multi": True} if is_multi else {"repeated": repeated}
+        new = read(votes, gold=gold if in_votes else None, **keywords | how)
+        merged = merge(merged, new, repeated)
+    if gold is not None and not in_votes:
+        merged = add_gold(merged, with_gold(merged, gold))
     # in the form that users give
     if not has_predictions(predictions) and result.combined is not None:
-        models = outputs_of(result.combined.predictions, votes_of(result))
+        models = outputs_of(result.combined.predictions, result.annotations)
         classes = to_list(result.class_names)
         predictions = {name: (*given, classes) for name, given in models.items()}
     name = DEFAULT_METHOD if result.method == "multi" else result.method
     method = make_method(name, dict(result.settings)) if is_multi else method_of(result)
-    options = FitOptions(method=method, **fitting, threads=threads, predictions=predictions)
+    options = FitOptions(method=method, **where, threads=threads, predictions=predictions)
     updated = fit_votes(merged, options, on_step=on_step)
     if result.temperature != 1.0 and updated.temperature == 1.0:
         return keep_temperature(updated, result.temperature)

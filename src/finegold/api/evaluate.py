@@ -93,39 +93,29 @@ def evaluate(
         >>> finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"]).select("method", "accuracy").rows()
         [('mv', 0.5), ('ds', 0.5)]
     """
-    results = results_of(votes, DEFAULT_METHOD if methods is None else methods, keywords, methods)
+    results = results_of(votes, methods, keywords)
     is_ordered = keywords.get("ordered") is not None
-    rows = [
-        figures_of(result, truth, truth_task, truth_label, is_ordered=is_ordered, shares=shares)
-        for result in results
-    ]
-    return make_frame(
-        {name: [row[name] for row in rows] for name in rows[0]}, like=results[0].task_names
-    )
+    how: dict[str, Any] = {"is_ordered": is_ordered, "shares": shares}
+    rows = [figures_of(result, truth, truth_task, truth_label, **how) for result in results]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return make_frame(columns, like=results[0].task_names)
 
 
 def results_of(
-    votes: Any, methods: Methods, keywords: Any, asked: Methods | None = None
+    votes: Any, methods: Methods | None, keywords: Any, otherwise: Methods = DEFAULT_METHOD
 ) -> list[Result]:
     """Return the results that were given, or those of fits of several methods."""
-    listed = votes if isinstance(votes, list | tuple) and votes else [votes]
-    if isinstance(listed[0], ResultData):
-        given = [given_result(each) for each in listed]
-    else:
-        given = [given_result(votes)]
-    found = [result for result in given if result is not None]
-    if found:
-        refuse_for_model(
-            {"methods": asked, **{k: v for k, v in keywords.items() if k != "ordered"}}
-        )
+    is_many = isinstance(votes, list | tuple) and votes and isinstance(votes[0], ResultData)
+    given = [given_result(each) for each in (votes if is_many else [votes])]
+    if found := [result for result in given if result is not None]:
+        others = {name: value for name, value in keywords.items() if name != "ordered"}
+        refuse_for_model({"methods": methods, **others})
         return found
-    # the classes of Annotations have their order
-    is_read = isinstance(votes, Annotations)
-    options, reading = split(
-        {k: v for k, v in keywords.items() if not (is_read and k == "ordered")}
-    )
-    chosen = methods_of(methods)
-    return fit_each(votes, chosen, options, reading, IN_PYTHON, keywords.get("on_step"))
+    if isinstance(votes, Annotations):
+        # their classes have their order
+        keywords = {name: value for name, value in keywords.items() if name != "ordered"}
+    chosen = methods_of(otherwise if methods is None else methods)
+    return fit_each(votes, chosen, *split(keywords), IN_PYTHON, keywords.get("on_step"))
 
 
 def figures_of(
@@ -152,14 +142,9 @@ def figures_of(
         n_known, n_unused = known.n_known, known.n_unmatched
     if shares is not None:
         row |= _distances(result, shares, is_ordered)
-    return row | {
-        "iterations": result.iterations,
-        "converged": result.converged,
-        "seconds": result.seconds,
-        "n_tasks": len(result.posterior),
-        "n_truths": n_known,
-        "n_truths_unused": n_unused,
-    }
+    row |= {name: getattr(result, name) for name in ("iterations", "converged", "seconds")}
+    sizes = {"n_tasks": len(result.posterior), "n_truths": n_known, "n_truths_unused": n_unused}
+    return row | sizes
 
 
 def _distances(result: ResultData, shares: Any, is_ordered: bool) -> dict[str, float]:
@@ -204,8 +189,7 @@ def compare(
         >>> comparison.table().select("method", "flips", "accuracy").rows()
         [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
-    chosen = method_names() if methods is None else methods
-    return comparison_of(results_of(votes, chosen, keywords, methods), truth)
+    return comparison_of(results_of(votes, methods, keywords, method_names()), truth)
 
 
 def comparison_of(results: list[Result], truth: Any = None) -> Comparison:
@@ -280,17 +264,15 @@ def groups_in(
 ) -> dict[Any, Any]:
     """Return the group of each annotator, which is a column of the votes' own table."""
     opened = open_table(votes)
-    columns = [str(name) for name in opened.columns]
-    who = annotator or next(iter(candidates(columns, ANNOTATOR)), None)
-    if column not in columns or not isinstance(who, str):
-        raise InputError(f'the votes have no column "{column}"; there are {", ".join(columns)}')
-    frame = opened.read([who, column]).drop_nulls().unique(maintain_order=True)
-    several = frame.filter(frame[who].is_duplicated())
-    if len(several):
-        name = several[who][0]
-        found = several.filter(several[who] == name)[column].to_list()
-        raise InputError(f"annotator {name} is in several groups: {', '.join(map(str, found))}")
-    return dict(frame.iter_rows())
+    who = annotator or next(iter(candidates(opened.columns, ANNOTATOR)), None)
+    if column not in opened.columns or not isinstance(who, str):
+        listed = ", ".join(map(str, opened.columns))
+        raise InputError(f'the votes have no column "{column}"; there are {listed}')
+    groups: dict[Any, Any] = {}
+    for name, group in opened.read([who, column]).drop_nulls().iter_rows():
+        if groups.setdefault(name, group) != group:
+            raise InputError(f"annotator {name} is in several groups: {groups[name]}, {group}")
+    return groups
 
 
 def audit(

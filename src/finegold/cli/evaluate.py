@@ -74,7 +74,7 @@ class Evaluate(Methods):
         slow = [] if all(score["converged"] for score in scores) else ["converged"]
         shown = ["method", *metrics, "iterations", *slow, "seconds"]
         caption = f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks"
-        out.print_frame(None, pl.DataFrame(scores).select(shown), caption=caption, digits=4)
+        out.print_frame("", pl.DataFrame(scores).select(shown), caption=caption, digits=4)
 
 
 @o.on_votes(model=False, fit=o.OF_FITS)

@@ -4,9 +4,7 @@ everything, and how the systems that judges compared rank.
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +14,7 @@ from finegold.cli.outputs import (
     check_files,
     count,
     frame_writer,
+    print_columns,
     print_json,
     say,
     warn,
@@ -350,28 +349,6 @@ def _show(one: JudgeReport, more: dict[str, Any]) -> None:
         click.echo(str(comparison))
     for note in one.notes:
         warn(note)
-
-
-def print_columns(columns: dict[str, list[str]], title: str = "") -> None:
-    """Print a table that fits the terminal: columns without room follow below, and names are never
-    cut.
-    """
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
-    sizes = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    first, *rest = columns
-    if title:
-        click.echo(f"\n{title}")
-    while True:
-        names, used = [first], sizes[first]
-        while rest and (len(names) == 1 or used + 2 + sizes[rest[0]] <= width):
-            used += 2 + sizes[rest[0]]
-            names.append(rest.pop(0))
-        click.echo()
-        for cells in ([*names], *zip(*(columns[name] for name in names), strict=True)):
-            pairs: Iterable[tuple[str, str]] = zip(names, cells, strict=True)
-            click.echo("  ".join(cell.ljust(sizes[name]) for name, cell in pairs).rstrip())
-        if not rest:
-            return
 
 
 @o.command

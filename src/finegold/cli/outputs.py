@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 import traceback
 import warnings
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Write = Callable[[Any], None]
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # characters of a table where there is no terminal
-WIDTH = 140
+WIDTH = 100
 
 
 # ---- Messages and progress
@@ -263,9 +264,9 @@ def _plain(value: Any) -> Any:
 
 
 def print_frame(
-    title: str | None, frame: Any, rows: int | None = None, caption: str = "", digits: int = 3
+    title: str, frame: Any, rows: int | None = None, caption: str = "", digits: int = 3
 ) -> None:
-    """Print the first rows of a data frame; the caption has the number of further rows."""
+    """Print the first rows of a data frame, and the number of further rows."""
     from finegold.votes.frames import to_polars
 
     def text(name: str, value: Any) -> str:
@@ -280,42 +281,39 @@ def print_frame(
         return f"{value:,}" if type(value) is int and name.startswith("n_") else str(value)
 
     shown = to_polars(frame)
-    headings = [name.replace("_", " ") for name in shown.columns]
-    numeric = [shown[name].dtype.is_numeric() for name in shown.columns]
-    if rows is not None and len(shown) > rows:
-        shown, caption = shown.head(rows), f"{len(shown) - rows:,} more"
-    texts = [[text(*cell) for cell in row.items()] for row in shown.iter_rows(named=True)]
-    _print_table(title, texts, headings, numeric, caption=caption or None)
+    first = shown.head(rows) if rows is not None else shown
+    cells = first.to_dict(as_series=False)
+    headings = {name: name.replace("_", " ") for name in cells}
+    print_columns({headings[x]: [text(x, value) for value in cells[x]] for x in cells}, title)
+    if more := len(shown) - len(first):
+        caption = f"{more:,} more"
+    if caption:
+        click.echo(caption)
 
 
 def print_figures(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """Print names and their figures."""
-    _print_table(title, rows, ["", " "], [False, True], show_header=False)
+    names, figures = zip(*rows, strict=True)
+    print_columns({title: list(names), "": list(figures)})
 
 
-def _print_table(
-    title: str | None,
-    rows: Iterable[Iterable[str]],
-    headings: list[str],
-    is_right: list[bool],
-    **more: Any,
-) -> None:
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    class Screen(Console):
-        def on_broken_pipe(self) -> None:
-            # report_error ends with exit code 0 then; Rich would end with 1
-            raise BrokenPipeError
-
-    table = Table(box=SIMPLE, title=title, title_justify="left", **more)
-    for heading, right in zip(headings, is_right, strict=True):
-        table.add_column(heading, justify="right" if right else "left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    screen = Screen(highlight=False)
-    # files and pipes have no width
-    screen.width = screen.width if screen.is_terminal else WIDTH
-    screen.print(table)
+def print_columns(columns: dict[str, list[str]], title: str = "") -> None:
+    """Print a table that fits the terminal: columns without room follow below, and names are never
+    cut.
+    """
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    sizes = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+    first, *rest = columns
+    if title:
+        click.echo(f"\n{title}")
+    while True:
+        names, used = [first], sizes[first]
+        while rest and (len(names) == 1 or used + 2 + sizes[rest[0]] <= width):
+            used += 2 + sizes[rest[0]]
+            names.append(rest.pop(0))
+        click.echo()
+        for cells in ([*names], *zip(*(columns[name] for name in names), strict=True)):
+            pairs = zip(names, cells, strict=True)
+            click.echo("  ".join(cell.ljust(sizes[name]) for name, cell in pairs).rstrip())
+        if not rest:
+            return
