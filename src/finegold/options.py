@@ -25,7 +25,7 @@ class Option:
     # the heading under which it is listed
     group: str = ""
     # text, number, choice or list; a flag has no value; a switch is on, off or not given; pairs
-    # NAME=VALUE and paths can be repeated; a path is read, a table or another output is written
+    # NAME=VALUE, texts and paths can be repeated; a path is read, a table or another output is written
     kind: str = "text"
     # what `--help` shows in place of the value, such as NAME
     metavar: str = ""

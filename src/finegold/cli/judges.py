@@ -4,14 +4,16 @@ everything, and how the systems that judges compared rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from finegold.cli import options as o
 from finegold.cli.outputs import (
-    check_files,
+    check_outputs,
     count,
     frame_writer,
     print_columns,
@@ -22,7 +24,7 @@ from finegold.cli.outputs import (
 )
 from finegold.errors import InputError
 from finegold.io.verdicts import LogReading
-from finegold.options import options_of
+from finegold.options import option, options_of
 
 if TYPE_CHECKING:
     from finegold.judges import JudgeReport
@@ -31,84 +33,56 @@ GATES_SHOWN, SYSTEMS_SHOWN, DISAGREEMENTS_SHOWN, CLASSES_SHOWN = 5, 12, 12, 6
 # the exit code of a gate that fails, and the word for all judges together in a gate
 GATE_FAILED, PANEL = 3, "panel"
 WIDTH_OF_TEXT = 40
+# the figures of judges in the terminal, and those without the ends of their intervals
+FIGURES_SHOWN = {
+    "correlation": "correlation",
+    "accuracy": "accuracy",
+    "undecided": "undecided",
+    "kappa": "kappa",
+    "weighted_kappa": "weighted",
+    "error": "error",
+    "bias": "bias",
+    "position_bias": "position bias",
+    "swap_consistency": "after swap",
+    "repeat_consistency": "in repeats",
+    "failed": "failed",
+    "agreement": "agreement",
+    "cost": "cost",
+}
+WITHOUT_ENDS = {
+    *("undecided", "kappa", "weighted_kappa", "bias", "failed", "agreement"),
+    *("swap_consistency", "repeat_consistency"),
+}
+of_logs = o.command_with(
+    click.argument(
+        "logs",
+        nargs=-1,
+        required=True,
+        metavar="LOG...",
+        help="Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a pattern, or a folder.",
+    ),
+    o.declared(LogReading, "reading"),
+)
 
-logs_argument = click.argument(
-    "logs",
-    nargs=-1,
-    required=True,
-    metavar="LOG...",
-    help="Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a folder.",
-)
-gold_option = o.opt(
-    "--gold",
-    metavar="FILE",
-    help="Known truths of some items: a file, or the name of a column of LOG.",
-)
+
+@dataclass(frozen=True)
+class OfLogs:
+    """What commands on logs have in common."""
+
+    gold: str | None = option(
+        None, "Known truths of some items: a file, or the name of a column of LOG.", metavar="FILE"
+    )
+    output: str | None = o.table("Write the table to a file.", flag=o.OUTPUT)
+    json: bool = o.json_flag()
+
+    def reading_of(self, logs: Sequence[str], reading: LogReading) -> dict[str, Any]:
+        """Check the outputs, and return how to read the logs."""
+        check_outputs([*logs, *([self.gold] if self.gold else [])], self)
+        return {name: getattr(reading, name) for name in options_of(reading)} | {"gold": self.gold}
 
 
-@o.command
-@logs_argument
-@gold_option
-@o.opt(
-    *("--compare", "versus"),
-    multiple=True,
-    metavar="A,B:C,D",
-    help="Compare two judges or panels on the same items. Can be repeated.",
-)
-@o.opt(
-    "--replace",
-    metavar="expert|trained|crowd|X",
-    help="Test whether a judge may replace the people who voted: the alternative annotator test.",
-)
-@o.switch("--panels", help="Show the best panels for the money: accuracy against cost.")
-@o.opt(
-    "--panel",
-    metavar="best|A,B",
-    help="The judges of --labels and --save-panel; best: the best for the money.",
-)
-@o.opt(
-    "--price",
-    multiple=True,
-    metavar="JUDGE=X",
-    help="The price of an item; for other judges that of the log, or 1.",
-)
-@o.opt(
-    "--fail-under",
-    multiple=True,
-    metavar="[JUDGE:]FIGURE=X",
-    help="End with 3 if a figure is less, such as accuracy.low=.75 or panel:accuracy.low=.8.",
-)
-@o.opt(
-    "--fail-over",
-    multiple=True,
-    metavar="[JUDGE:]FIGURE=X",
-    help="End with 3 if a figure is more, such as position_bias.high=.1.",
-)
-@o.opt("-o", "--output", help="Write the table of judges to a file.")
-@o.opt("--labels", help="Write the label of every item, by all judges.")
-@o.opt("--disagreements", help="Write the answers that differ from the truth, with the texts.")
-@o.opt("--save-panel", help="Write a panel that finegold.judges.load reads.")
-@o.opt("--report", help="Write an HTML report with a section on the judges.")
-@o.json_option
-@o.declared(LogReading, "reading")
-def judges(
-    logs: tuple[str, ...],
-    gold: str | None,
-    versus: tuple[str, ...],
-    replace: str | None,
-    panels: bool,
-    panel: str | None,
-    price: tuple[str, ...],
-    fail_under: tuple[str, ...],
-    fail_over: tuple[str, ...],
-    output: str | None,
-    labels: str | None,
-    disagreements: str | None,
-    save_panel: str | None,
-    report: str | None,
-    json: bool,
-    reading: LogReading,
-) -> None:
+@of_logs
+class Judges(OfLogs):
     """Find out what each LLM judge is worth: accuracy, position bias, consistency, failures, cost.
 
     LOG is a raw log with a row per call. The first line says how it was read. Verdicts are
@@ -116,266 +90,257 @@ def judges(
     Accuracies need known truths: a column of LOG that is called gold, truth or human_label, or
     --gold. --fail-under and --fail-over make a gate of it.
     """
-    from finegold.insight.judges.answers import plain
-    from finegold.judges import assess, read_each
 
-    check_files([output, labels, disagreements], [report, save_panel], [*logs, gold])
-    pairs = [_sides(text) for text in versus]
-    gates = [
-        *(_gate(text, 1) for text in fail_under),
-        *(_gate(text, -1) for text in fail_over),
-    ]
-    try:
-        prices = {name: float(value) for name, _, value in (text.rpartition("=") for text in price)}
-    except ValueError:
-        raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(price)}") from None
-    named = {name: getattr(reading, name) for name in options_of(reading)}
-    found = {name: assess(log) for name, log in read_each(list(logs), gold=gold, **named).items()}
-    if len(found) > 1 and (report or save_panel):
-        names = ", ".join(found)
-        raise InputError(
-            f"a report or a panel is of one criterion; name one of {names}, with --question"
-        )
-    results, broken = {}, []
-    for name, one in found.items():
-        more: dict[str, Any] = {"comparisons": [one.compare(*pair) for pair in pairs]}
-        if panels or price:
-            more["panels"] = one.panels(prices)
-        if replace:
-            is_number = replace.replace(".", "", 1).isdigit()
-            more["replace"] = one.may_replace(float(replace) if is_number else replace)
-        failed = [each for gate in gates for each in _failed(one, *gate)]
-        broken += [f"{name}: {each}" if name else each for each in failed]
-        more |= {"failed_gates": failed} if gates else {}
-        results[name] = more
-    chosen = {name: _members(one, panel, prices) for name, one in found.items()}
-    tables = {
-        output: frame_writer(lambda: _stacked({k: one.table() for k, one in found.items()})),
-        labels: frame_writer(
-            lambda: _stacked({k: one.labels(chosen[k]) for k, one in found.items()})
-        ),
-        disagreements: frame_writer(
-            lambda: _stacked({k: one.disagreements() for k, one in found.items()})
-        ),
-    }
-    first = next(iter(found.values()))
-    write_all(
-        tables
-        | {report: first.report}
-        | {save_panel: lambda path: first.fit(next(iter(chosen.values()))).save(path)}
+    compare: list[str] = option(
+        (), "Compare two judges or panels on the same items.", kind="texts", metavar="A,B:C,D"
     )
-    if json:
-        every = {name: one.to_dict() | plain(results[name]) for name, one in found.items()}
-        print_json(every.get("", {"criteria": every}))
-    else:
+    replace: str | None = option(
+        None,
+        "Test whether a judge may replace the people who voted: the alternative annotator test.",
+        metavar="expert|trained|crowd|X",
+    )
+    panels: bool = o.flag("Show the best panels for the money: accuracy against cost.")
+    panel: str | None = option(
+        None,
+        "The judges of --labels and --save-panel; best: the best for the money.",
+        metavar="best|A,B",
+    )
+    price: list[str] = option(
+        (),
+        "The price of an item; for other judges that of the log, or 1.",
+        kind="texts",
+        metavar="JUDGE=X",
+    )
+    fail_under: list[str] = option(
+        (),
+        "End with 3 if a figure is less, such as accuracy.low=.75 or panel:accuracy.low=.8.",
+        kind="texts",
+        metavar="[JUDGE:]FIGURE=X",
+    )
+    fail_over: list[str] = option(
+        (),
+        "End with 3 if a figure is more, such as position_bias.high=.1.",
+        kind="texts",
+        metavar="[JUDGE:]FIGURE=X",
+    )
+    labels: str | None = o.table("Write the label of every item, by all judges.")
+    disagreements: str | None = o.table(
+        "Write the answers that differ from the truth, with the texts."
+    )
+    save_panel: str | None = o.output("Write a panel that finegold.judges.load reads.")
+    report: str | None = o.output("Write an HTML report with a section on the judges.")
+
+    def run(self, logs: tuple[str, ...], reading: LogReading) -> None:
+        from finegold.insight.judges.answers import plain
+        from finegold.judges import assess, read_each
+
+        given = self.reading_of(logs, reading)
+        pairs = [_pair(text) for text in self.compare]
+        gates = [Gate.of(text, 1) for text in self.fail_under]
+        gates += [Gate.of(text, -1) for text in self.fail_over]
+        try:
+            prices = {
+                name: float(x) for name, _, x in (text.rpartition("=") for text in self.price)
+            }
+        except ValueError:
+            raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(self.price)}") from None
+        found = {name: assess(log) for name, log in read_each(list(logs), **given).items()}
+        if len(found) > 1 and (self.report or self.save_panel):
+            problem = f"a report or a panel is of one criterion; name one of {', '.join(found)}"
+            raise InputError(f"{problem}, with --question")
+        results, broken = {}, []
         for name, one in found.items():
-            _show(one, results[name])
-    if broken:
-        left = f"; and {len(broken) - GATES_SHOWN} more" if len(broken) > GATES_SHOWN else ""
-        say(f"gate: {'; '.join(broken[:GATES_SHOWN])}{left}")
-        raise click.exceptions.Exit(GATE_FAILED)
+            more: dict[str, Any] = {"comparisons": [one.compare(*pair) for pair in pairs]}
+            if self.panels or prices:
+                more["panels"] = one.panels(prices)
+            if self.replace:
+                is_number = self.replace.replace(".", "", 1).isdigit()
+                more["replace"] = one.may_replace(
+                    float(self.replace) if is_number else self.replace
+                )
+            failed = [each for gate in gates for each in gate.failed(one)]
+            broken += [f"{name}: {each}" if name else each for each in failed]
+            results[name] = more | ({"failed_gates": failed} if gates else {})
+        chosen: dict[str, Any] = dict.fromkeys(found, self.panel.split(",") if self.panel else None)
+        if self.panel == "best":
+            chosen = {name: one.best_panel(prices).judges for name, one in found.items()}
+        files: dict[Any, Any] = {
+            path: frame_writer(partial(_stacked, found, make))
+            for path, make in (
+                (self.output, lambda name: found[name].table()),
+                (self.labels, lambda name: found[name].labels(chosen[name])),
+                (self.disagreements, lambda name: found[name].disagreements()),
+            )
+        }
+        first, members = next(iter(found.values())), next(iter(chosen.values()))
+        files |= {self.report: first.report}
+        write_all(files | {self.save_panel: lambda path: first.fit(members).save(path)})
+        if self.json:
+            every = {name: one.to_dict() | plain(results[name]) for name, one in found.items()}
+            print_json(every.get("", {"criteria": every}))
+        else:
+            for name, one in found.items():
+                _show(one, results[name])
+        if broken:
+            left = f"; and {len(broken) - GATES_SHOWN} more" if len(broken) > GATES_SHOWN else ""
+            say(f"gate: {'; '.join(broken[:GATES_SHOWN])}{left}")
+            raise click.exceptions.Exit(GATE_FAILED)
 
 
-def _sides(text: str) -> list[list[str]]:
+def _pair(text: str) -> list[list[str]]:
     sides = [[each.strip() for each in side.split(",") if each.strip()] for side in text.split(":")]
     if len(sides) != 2 or not all(sides):
-        raise InputError(
-            f"--compare needs two judges or panels such as A:B or A,B:C,D, not {text!r}"
-        )
+        problem = "--compare needs two judges or panels such as A:B or A,B:C,D"
+        raise InputError(f"{problem}, not {text!r}")
     return sides
 
 
-def _gate(text: str, sign: int) -> tuple[str, str, str, float, int]:
-    """Return the judge, the figure, its end, the limit and 1 if the figure must not be under it."""
-    from finegold.insight.judges.scores import FIGURES
+class Gate(NamedTuple):
+    """A figure that must not be under (sign 1) or over (-1) a limit; of all judges without one."""
 
-    what, _, value = text.rpartition("=")
-    judge, _, figure = what.rpartition(":")
-    name, _, end = figure.strip().partition(".")
-    try:
-        limit = float(value)
-    except ValueError:
-        limit = float("nan")
-    if not what or limit != limit:
-        raise InputError(f"a gate needs FIGURE=NUMBER such as accuracy.low=.75, not {text!r}")
-    if name not in [*FIGURES, "cost"] or end not in ("", "low", "high"):
-        raise InputError(
-            f"there is no figure {figure.strip()!r}; a gate takes {', '.join([*FIGURES, 'cost'])},"
-            " and .low or .high for the end of the interval"
-        )
-    return judge.strip(), name, end or "value", limit, sign
+    judge: str
+    name: str
+    end: str
+    limit: float
+    sign: int
+
+    @classmethod
+    def of(cls, text: str, sign: int) -> Gate:
+        """Read a gate such as gpt:accuracy.low=.75."""
+        from finegold.insight.judges.scores import FIGURES
+
+        what, _, value = text.rpartition("=")
+        judge, _, figure = what.rpartition(":")
+        name, _, end = figure.strip().partition(".")
+        try:
+            gate = cls(judge.strip(), name, end or "value", float(value), sign)
+        except ValueError:
+            gate = None
+        if not what or gate is None or gate.limit != gate.limit:
+            raise InputError(f"a gate needs FIGURE=NUMBER such as accuracy.low=.75, not {text!r}")
+        if name not in [*FIGURES, "cost"] or end not in ("", "low", "high"):
+            raise InputError(
+                f"there is no figure {figure.strip()!r}; a gate takes"
+                f" {', '.join([*FIGURES, 'cost'])}, and .low or .high for the end of the interval"
+            )
+        return gate
+
+    def failed(self, one: JudgeReport) -> list[str]:
+        """Return why the gate fails. What is not known fails, too."""
+        from finegold.insight.judges.scores import AGAINST_GOLD
+
+        rows = {each.judge: getattr(each, self.name) for each in one.scores}
+        if self.judge == PANEL:
+            rows = {PANEL: one.panels()[-1].accuracy if self.name == "accuracy" else float("nan")}
+        elif self.judge:
+            if self.judge not in rows:
+                problem = f"there is no judge {self.judge!r}; the judges are {', '.join(rows)}"
+                raise InputError(problem)
+            rows = {self.judge: rows[self.judge]}
+        figure, failed = self.name if self.end == "value" else f"{self.name}.{self.end}", []
+        for who, share in rows.items():
+            value = share if isinstance(share, float) else getattr(share, self.end)
+            if value != value:
+                why = ": it needs known truths (--gold)" if self.name in AGAINST_GOLD else ""
+                failed.append(f"{figure} of {who} is not known{why}")
+            elif self.sign * value < self.sign * self.limit:
+                side = "under" if self.sign > 0 else "over"
+                failed.append(f"{figure} of {who} is {value:.3f}, {side} {self.limit:g}")
+        return failed
 
 
-def _failed(
-    one: JudgeReport, judge: str, name: str, end: str, limit: float, sign: int
-) -> list[str]:
-    """Return why a gate fails. What is not known fails, too."""
-    from finegold.insight.judges.scores import AGAINST_GOLD
-
-    if judge == PANEL:
-        accuracy = one.panels()[-1].accuracy if name == "accuracy" else None
-        rows = [(PANEL, accuracy)]
-    else:
-        names = [each.judge for each in one.scores]
-        if judge and judge not in names:
-            raise InputError(f"there is no judge {judge!r}; the judges are {', '.join(names)}")
-        rows = [
-            (each.judge, getattr(each, name)) for each in one.scores if judge in ("", each.judge)
-        ]
-    figure, failed = name if end == "value" else f"{name}.{end}", []
-    for who, share in rows:
-        value = share if share is None or isinstance(share, float) else getattr(share, end)
-        if value is None or value != value:
-            why = ": it needs known truths (--gold)" if name in AGAINST_GOLD else ""
-            failed.append(f"{figure} of {who} is not known{why}")
-        elif sign * value < sign * limit:
-            side = "under" if sign > 0 else "over"
-            failed.append(f"{figure} of {who} is {value:.3f}, {side} {limit:g}")
-    return failed
-
-
-def _members(one: JudgeReport, panel: str | None, prices: dict[str, float]) -> Sequence[str] | None:
-    if panel == "best":
-        return one.best_panel(prices).judges
-    return panel.split(",") if panel else None
-
-
-def _stacked(frames: dict[str, Any]) -> Any:
-    """Return tables of several criteria as one, with a column that says which."""
+def _stacked(criteria: Iterable[str], make: Callable[[str], Any]) -> Any:
+    """Return the tables of several criteria as one, with a column that says which."""
     import polars as pl
 
     from finegold.votes.frames import to_polars
 
+    frames = {name: make(name) for name in criteria}
     if list(frames) == [""]:
         return frames[""]
-    return pl.concat(
-        [
-            to_polars(each).select(pl.lit(name).alias("criterion"), pl.all())
-            for name, each in frames.items()
-        ],
-        how="diagonal_relaxed",
-    )
+    parts = [
+        to_polars(each).select(pl.lit(name).alias("criterion"), "*")
+        for name, each in frames.items()
+    ]
+    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def _show(one: JudgeReport, more: dict[str, Any]) -> None:
-    from finegold.insight.judges.answers import Share
     from finegold.insight.judges.scores import places
     from finegold.votes.frames import to_polars
 
     log, ranks = one.log, places(one.scores)
     click.echo(str(log.reading))
     about = f"{log.criterion}: " if log.criterion else ""
+    sizes = f"{count(log.n_verdicts, 'verdict')} of {count(log.n_judges, 'judge')}"
     click.echo(
-        f"{about}{count(log.n_verdicts, 'verdict')} of {count(log.n_judges, 'judge')} on"
-        f" {count(log.n_items, 'item')}, {log.n_failed:,} failed; the judges are worth"
-        f" {one.effective:.1f} independent ones"
+        f"{about}{sizes} on {count(log.n_items, 'item')}, {log.n_failed:,} failed; the judges are"
+        f" worth {one.effective:.1f} independent ones"
     )
-    heads = {
-        "correlation": "correlation",
-        "accuracy": "accuracy",
-        "undecided": "undecided",
-        "kappa": "kappa",
-        "weighted_kappa": "weighted",
-        "error": "error",
-        "bias": "bias",
-        "position_bias": "position bias",
-        "swap_consistency": "after swap",
-        "repeat_consistency": "in repeats",
-        "failed": "failed",
-        "agreement": "agreement",
-    }
-    with_ends = ("correlation", "accuracy", "position_bias", "error")
-
-    def cell(share: Share, name: str) -> str:
-        if share.value != share.value:
-            return "–"
-        text = f"{share.value:z.2f}"
-        return f"{text} [{share.low:z.2f}, {share.high:z.2f}]" if name in with_ends else text
-
-    columns = {
-        "judge": [each.judge for each in one.scores],
-        "place": ["-".join(map(str, dict.fromkeys(ranks[each.judge]))) for each in one.scores],
-    }
-    for name, head in heads.items():
-        cells = [cell(getattr(each, name), name) for each in one.scores]
-        never = name == "undecided" and log.kind == "pointwise" and {"0.00", "–"} >= set(cells)
-        if any(each != "–" for each in cells) and not never:
-            columns[head] = cells
-    if any(each.cost == each.cost for each in one.scores):
-        columns["cost"] = [f"{each.cost:.3g}" for each in one.scores]
-    print_columns(columns)
+    rows = [vars(each) | {"place": list(dict.fromkeys(ranks[each.judge]))} for each in one.scores]
+    for row in rows:
+        row["place"] = "-".join(map(str, row["place"]))
+        row["cost"] = f"{row['cost']:.3g}" if row["cost"] == row["cost"] else "–"
+    heads = {"judge": "judge", "place": "place"} | FIGURES_SHOWN
+    if log.kind == "pointwise" and not any(row["undecided"].value > 0 for row in rows):
+        del heads["undecided"]
+    print_rows(rows, heads)
     classes = one.classes()
     if classes and len(next(iter(classes.values()))) <= CLASSES_SHOWN and not log.is_ordered:
-        rows = [(judge, each) for judge, own in classes.items() for each in own]
-        shares = ("sensitivity", "specificity", "precision")
-        print_columns(
-            {"judge": [judge for judge, _ in rows], "class": [each.label for _, each in rows]}
-            | {"truths": [f"{each.n:,}" for _, each in rows]}
-            | {name: [cell(getattr(each, name), "accuracy") for _, each in rows] for name in shares}
+        rows = [{"judge": judge} | vars(each) for judge, own in classes.items() for each in own]
+        heads = {"judge": "judge", "label": "class", "n": "truths"}
+        print_rows(
+            rows, heads | {each: each for each in ("sensitivity", "specificity", "precision")}
         )
     if "panels" in more:
-        print_columns(
-            {
-                "cost per item": [f"{panel.cost:.3g}" for panel in more["panels"]],
-                "accuracy": [cell(panel.accuracy, "accuracy") for panel in more["panels"]],
-                "judges": [", ".join(panel.judges) for panel in more["panels"]],
-            },
-            "Best panels for the money",
-        )
+        rows = [vars(each) | {"cost": f"{each.cost:.3g}"} for each in more["panels"]]
+        heads = {"cost": "cost per item", "accuracy": "accuracy", "judges": "judges"}
+        print_rows(rows, heads, "Best panels for the money")
     if "replace" in more:
-        rows_ = more["replace"]
-        print_columns(
-            {
-                "judge": [each.judge for each in rows_],
-                "winning rate": [f"{each.winning_rate:.2f}" for each in rows_],
-                "advantage": [f"{each.advantage:.2f}" for each in rows_],
-                "may replace": ["yes" if each.passed else "no" for each in rows_],
-                "people": [str(each.n_people) for each in rows_],
-                "items": [f"{each.n_items:,}" for each in rows_],
-            },
-            "May a judge replace the people who voted? (alternative annotator test)",
-        )
-    if one.n_gold:
-        wrong = to_polars(one.disagreements()).head(DISAGREEMENTS_SHOWN)
-        if wrong.height:
-            texts = {
-                name: [" ".join(str(value or "").split())[:WIDTH_OF_TEXT] for value in wrong[name]]
-                for name in wrong.columns
-            }
-            print_columns(
-                texts, "Answers that differ from the truth (--disagreements FILE has all)"
-            )
+        heads = {"judge": "judge", "winning_rate": "winning rate", "advantage": "advantage"}
+        heads |= {"passed": "may replace", "n_people": "people", "n_items": "items"}
+        title = "May a judge replace the people who voted? (alternative annotator test)"
+        print_rows(map(vars, more["replace"]), heads, title)
+    wrong = to_polars(one.disagreements()).head(DISAGREEMENTS_SHOWN)
+    rows = [
+        {name: " ".join(str(value or "").split())[:WIDTH_OF_TEXT] for name, value in row.items()}
+        for row in wrong.to_dicts()
+    ]
+    title = "Answers that differ from the truth (--disagreements FILE has all)"
+    print_rows(rows, {name: name for name in wrong.columns}, title)
     for comparison in more["comparisons"]:
         click.echo(str(comparison))
     for note in one.notes:
         warn(note)
 
 
-@o.command
-@logs_argument
-@gold_option
-@o.opt(
-    "--passes", metavar="CLASS", help="The class that passes, a bound such as '>=4', or a system."
-)
-@o.opt("--by", metavar="COLUMN", help="Groups of items, such as systems or versions.")
-@o.opt(
-    *("--compare", "versus"),
-    metavar="X:Y",
-    help="The difference of two groups of --by, paired by item.",
-)
-@o.opt("-o", "--output", help="Write the table of rates to a file.")
-@o.json_option
-@o.declared(LogReading, "reading")
-def rate(
-    logs: tuple[str, ...],
-    gold: str | None,
-    passes: str | None,
-    by: str | None,
-    versus: str | None,
-    output: str | None,
-    json: bool,
-    reading: LogReading,
+def print_rows(
+    rows: Iterable[Mapping[str, Any]], heads: Mapping[str, str], title: str = "", digits: int = 2
 ) -> None:
+    """Print figures under their heads, without those that nothing is known of."""
+    from finegold.insight.judges.answers import Share
+
+    def text(name: str, value: Any) -> str:
+        if isinstance(value, Share):
+            ends = f" [{value.low:z.{digits}f}, {value.high:z.{digits}f}]"
+            shown = f"{value.value:z.{digits}f}" + ("" if name in WITHOUT_ENDS else ends)
+            return shown if value.value == value.value else "–"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            return f"{value:.{digits}f}" if value == value else "–"
+        if isinstance(value, tuple):
+            return ", ".join(value)
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+    rows = list(rows)
+    cells = {head: [text(name, row[name]) for row in rows] for name, head in heads.items()}
+    if rows:
+        print_columns({head: own for head, own in cells.items() if {*own} != {"–"}}, title)
+
+
+@of_logs
+class Rate(OfLogs):
     """Estimate what would pass if people judged everything: the share, or the mean score.
 
     The verdicts of the judges on all items are corrected by the truths of the items that people
@@ -383,82 +348,50 @@ def rate(
     verdicts alone say, what the checks alone say, and Rogan and Gladen's correction. With --by, the
     intervals hold for all groups together.
     """
-    import polars as pl
 
-    from finegold.insight.judges.answers import plain
-    from finegold.judges import assess
-
-    check_files([output], [], [*logs, gold])
-    if versus and not by:
-        raise InputError("--compare needs --by, the column that has both groups")
-    named = {name: getattr(reading, name) for name in options_of(reading)}
-    one = assess(list(logs), gold=gold, **named)
-    pair = [part.strip() for part in versus.split(":")] if versus else []
-    if versus and len(pair) != 2:
-        raise InputError(f"--compare needs two groups such as X:Y, not {versus!r}")
-    rates = one.rate(passes=passes, by=by)
-    difference = one.difference(*pair, by=str(by), passes=passes) if pair else None
-
-    def text(share: Any) -> str:
-        if share.value != share.value:
-            return "–"
-        return f"{share.value:z.3f} [{share.low:z.3f}, {share.high:z.3f}]"
-
-    rows = plain(rates)
-    flat = [_flat(row) for row in rows]
-    write_all({output: frame_writer(lambda: pl.DataFrame(flat))})
-    if json:
-        print_json(
-            {"reading": one.log.reading.to_dict(), "rates": rows, "difference": plain(difference)}
-            | {"notes": one.notes}
-        )
-        return
-    click.echo(str(one.log.reading))
-    gladen = any(each.rogan_gladen.value == each.rogan_gladen.value for each in rates)
-    print_columns(
-        (
-            {by: [each.group for each in rates]}
-            if by
-            else {"items": [f"{each.n_items:,}" for each in rates]}
-        )
-        | {"corrected": [text(each.rate) for each in rates]}
-        | {"verdicts alone": [f"{each.raw:.3f}" for each in rates]}
-        | {"checks alone": [text(each.checks_alone) for each in rates]}
-        | ({"Rogan-Gladen": [text(each.rogan_gladen) for each in rates]} if gladen else {})
-        | {"checks": [f"{each.n_checked:,}" for each in rates]}
-        | {"for half the width": [f"{each.checks_to_halve:,}" for each in rates]}
+    passes: str | None = option(
+        None, "The class that passes, a bound such as '>=4', or a system.", metavar="CLASS"
     )
-    if difference is not None:
-        click.echo(f"\n{pair[0]} minus {pair[1]}, paired by item: {text(difference)}")
-    for note in one.notes:
-        warn(note)
+    by: str | None = option(None, "Groups of items, such as systems or versions.", metavar="COLUMN")
+    compare: str | None = option(
+        None, "The difference of two groups of --by, paired by item.", metavar="X:Y"
+    )
+
+    def run(self, logs: tuple[str, ...], reading: LogReading) -> None:
+        import polars as pl
+
+        from finegold.insight.judges.answers import flat, plain
+        from finegold.judges import assess
+
+        given, passes = self.reading_of(logs, reading), self.passes
+        pair = [part.strip() for part in self.compare.split(":")] if self.compare else []
+        if pair and not self.by:
+            raise InputError("--compare needs --by, the column that has both groups")
+        if pair and len(pair) != 2:
+            raise InputError(f"--compare needs two groups such as X:Y, not {self.compare!r}")
+        one = assess(list(logs), **given)
+        rates = one.rate(passes=passes, by=self.by)
+        difference = one.difference(*pair, by=str(self.by), passes=passes) if pair else None
+        write_all({self.output: frame_writer(lambda: pl.DataFrame([flat(row) for row in rates]))})
+        if self.json:
+            found = {"reading": one.log.reading.to_dict(), "rates": plain(rates)}
+            print_json(found | {"difference": plain(difference), "notes": one.notes})
+            return
+        click.echo(str(one.log.reading))
+        heads = {"group": self.by} if self.by else {"n_items": "items"}
+        heads |= {"rate": "corrected", "raw": "verdicts alone", "checks_alone": "checks alone"}
+        heads |= {"rogan_gladen": "Rogan-Gladen", "n_checked": "checks"}
+        heads["checks_to_halve"] = "for half the width"
+        print_rows(map(vars, rates), heads, digits=3)
+        if difference is not None:
+            heads = {"difference": f"{pair[0]} minus {pair[1]}, paired by item"}
+            print_rows([{"difference": difference}], heads, digits=3)
+        for note in one.notes:
+            warn(note)
 
 
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        ends = value if isinstance(value, dict) else {"value": value}
-        flat |= {name if end == "value" else f"{name}_{end}": each for end, each in ends.items()}
-    return flat
-
-
-@o.command
-@logs_argument
-@gold_option
-@o.opt(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the bootstrap."
-)
-@o.opt("-o", "--output", help="Write the ranking to a file.")
-@o.json_option
-@o.declared(LogReading, "reading")
-def rank(
-    logs: tuple[str, ...],
-    gold: str | None,
-    seed: int,
-    output: str | None,
-    json: bool,
-    reading: LogReading,
-) -> None:
+@of_logs
+class Rank(OfLogs):
     """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of
     ranks.
 
@@ -467,36 +400,29 @@ def rank(
     alike count less. Intervals are from a bootstrap over items. With --gold, what systems would win
     if people judged everything stands beside the strengths (prediction-powered inference).
     """
-    from finegold.judges import rank as rank_log
-    from finegold.judges import read
 
-    check_files([output], [], [*logs, gold])
-    named = {name: getattr(reading, name) for name in options_of(reading)}
-    log = read(list(logs), gold=gold, **named)
-    ranking = rank_log(log, seed=seed)
-    write_all({output: frame_writer(ranking.table)})
-    if json:
-        print_json({"reading": log.reading.to_dict()} | ranking.to_dict())
-        return
-    click.echo(str(log.reading))
-    columns: dict[str, list[str]] = {}
-    for row in (one.plain() for one in ranking.standings):
-        for name, value in row.items():
-            shown = f"{value:.3f}" if isinstance(value, float) else str(value)
-            columns.setdefault(name.replace("_", " "), []).append(shown)
-    print_columns(
-        {"system": columns.pop("system")} | columns,
-        f"Ranking of {len(ranking.standings):,} systems",
-    )
-    if len(ranking.standings) <= SYSTEMS_SHOWN:
-        names = [one.system for one in ranking.standings]
-        rates = [
-            [f"{rate:.2f}" if rate == rate else "–" for rate in column]
-            for column in ranking.win_rates.T
-        ]
-        print_columns(
-            {"system": names} | dict(zip(names, rates, strict=True)),
-            "Share of verdicts that the row wins against the column",
-        )
-    for note in ranking.notes:
-        warn(note)
+    seed: int = o.number(0, "The seed of the bootstrap.")
+
+    def run(self, logs: tuple[str, ...], reading: LogReading) -> None:
+        from finegold.judges import rank, read
+
+        log = read(list(logs), **self.reading_of(logs, reading))
+        ranking = rank(log, seed=self.seed)
+        write_all({self.output: frame_writer(ranking.table)})
+        if self.json:
+            print_json({"reading": log.reading.to_dict()} | ranking.to_dict())
+            return
+        click.echo(str(log.reading))
+        systems = [one.plain() for one in ranking.standings]
+        heads = {name: name.replace("_", " ") for name in ["system", *systems[0]]}
+        print_rows(systems, heads, f"Ranking of {len(systems):,} systems", digits=3)
+        if len(systems) <= SYSTEMS_SHOWN:
+            names = [one.system for one in ranking.standings]
+            rows = [
+                {"system": name} | dict(zip(names, rates, strict=True))
+                for name, rates in zip(names, ranking.win_rates.tolist(), strict=True)
+            ]
+            title = "Share of verdicts that the row wins against the column"
+            print_rows(rows, {name: name for name in ["system", *names]}, title)
+        for note in ranking.notes:
+            warn(note)

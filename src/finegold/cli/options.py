@@ -152,7 +152,7 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
     else:
         outputs = {"table": "OUT", "output": "OUT", "path": "FILE", "paths": "FILE"}
         more["metavar"] = about.metavar or outputs.get(about.kind, "TEXT")
-        more["multiple"] = about.kind in ("list", "pairs", "paths")
+        more["multiple"] = about.kind in ("list", "pairs", "paths", "texts")
         if about.choices:
             more["shell_complete"] = partial(_completions, about.choices)
     return opt(*flags, name, help=help, **more)
@@ -164,7 +164,7 @@ def _value(name: str, about: Option, given: Any) -> Any:
         return None
     if about.kind == "list":
         return split_commas(",".join(given))
-    if about.kind == "paths":
+    if about.kind in ("paths", "texts"):
         return list(given)
     if about.kind != "pairs":
         return about.words.get(given, given)
@@ -327,11 +327,15 @@ def on_votes(
     return make
 
 
-def command_with(argument: Decorator = lambda function: function) -> Callable[[type], Any]:
-    """Make a command of a class whose fields are its options; its `run` gets the argument."""
+def command_with(
+    argument: Decorator = lambda function: function, more: Decorator = lambda function: function
+) -> Callable[[type], Any]:
+    """Make a command of a class whose fields are its options; its `run` gets the argument, and what
+    `more` declares.
+    """
 
     def make(kind: Any) -> Command:
-        return _command_of(kind, argument, lambda own, **given: own.run(**given))
+        return _command_of(kind, argument, more(lambda own, **given: own.run(**given)))
 
     return make
 
