@@ -329,7 +329,7 @@ def test_standard_errors_are_those_of_the_bootstrap(name, level):
         )
         for _ in range(200)
     ]
-    assert found.errors[name] == pytest.approx(np.std(drawn), rel=0.2)
+    assert found.estimates[name].error == pytest.approx(np.std(drawn), rel=0.2)
     low, high = found.interval(name)
     assert low < getattr(found, name) < high
 

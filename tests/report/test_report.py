@@ -226,7 +226,8 @@ def test_sets_of_labels_have_sections_of_their_own(tmp_path):
 
 def test_what_was_left_out_is_listed(sample, tmp_path):
     counts = replace(sample.counts, missing=7, left_out={"cancelled annotations": 3})
-    found = report_of(replace(sample, counts=counts), tmp_path / "report.html")
+    votes = replace(sample.annotations, counts=counts)
+    found = report_of(replace(sample, annotations=votes), tmp_path / "report.html")
     assert "votes without a label 7" in found.words
     assert "cancelled annotations 3" in found.words
 

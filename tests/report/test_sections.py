@@ -10,7 +10,7 @@ from finegold.report.sections.annotators import annotators
 from finegold.report.sections.classes import classes
 from finegold.report.sections.common import Subject, percent
 from finegold.report.sections.quality import quality
-from finegold.report.sections.reading import reading
+from finegold.report.sections.record import reading
 from finegold.report.sections.tasks import doubts, tasks
 from tests.support.cli_helpers import write
 from tests.support.report_helpers import SAMPLE, votes_of

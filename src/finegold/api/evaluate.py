@@ -24,7 +24,7 @@ from finegold.errors import InputError
 from finegold.insight import agreement as measures
 from finegold.insight.agreement import Agreement, Level
 from finegold.insight.comparison import Comparison, audit_table
-from finegold.insight.votes import single_labels, true_answers, votes_of
+from finegold.insight.votes import single_labels, true_answers
 from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.options import Reading
 from finegold.io.read import read
@@ -129,7 +129,7 @@ def figures_of(
 ) -> dict[str, Any]:
     """Return how the labels of a result compare with known truths; what does not apply is None."""
     match: Any = match_truth if result.label_sets is None else match_sets
-    known = match(votes_of(result), truth, task=task, label=label)
+    known = match(result.annotations, truth, task=task, label=label)
     row: dict[str, Any] = {"method": result.method} | dict.fromkeys(METRICS)
     if isinstance(known, TruthSets):
         row |= set_figures(result, known.task, known.sets)
@@ -152,7 +152,7 @@ def _distances(result: ResultData, shares: Any, is_ordered: bool) -> dict[str, f
     from finegold.io.predictions import read_predictions
 
     refuse_sets(result, "distribution over classes")
-    people = read_predictions(shares, votes_of(result))
+    people = read_predictions(shares, result.annotations)
     tasks = np.flatnonzero(people.known[0][: len(result.posterior)])
     p, q = result.posterior[tasks].astype(np.float64), people.probabilities[0][tasks]
     scale = metrics.scale_of(result.class_names) if is_ordered else None
@@ -194,7 +194,7 @@ def compare(
 
 def comparison_of(results: list[Result], truth: Any = None) -> Comparison:
     """Compare results of the same votes."""
-    found = votes_of(results[0])
+    found = results[0].annotations
     if any(len(result.task_names) != found.n_tasks for result in results):
         raise InputError("these results are of different votes; give results of the same votes")
     majority = fit(make_method("mv", {}), found)
@@ -256,7 +256,7 @@ def agreement(
     refuse_for_model(reading)
     if isinstance(group, str):
         raise InputError("a saved model has no columns; give the groups as annotator -> group")
-    return measures.agreement(votes_of(single_labels(result)), level=level, group=group)
+    return measures.agreement(single_labels(result).annotations, level=level, group=group)
 
 
 def groups_in(

@@ -164,7 +164,7 @@ class Agreement:
             keys = [*(["groups"] if group else []), *(["difference"] if self.minus else [])]
             figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
             figures |= {
-                "intervals": {name: measured.interval(name) for name in measured.errors},
+                "intervals": {name: measured.interval(name) for name in measured.estimates},
                 "notes": measured.notes,
                 "classes": by_class.to_dicts(),
                 "annotators": by_annotator.to_dicts(),
@@ -178,11 +178,11 @@ class Agreement:
             # NaN differs from itself
             is_defined = value == value
             text = f"{value:.3f}" if is_defined else "undefined"
-            low, high = measured.interval(name) if name in measured.errors else (value, value)
+            low, high = measured.interval(name) if name in measured.estimates else (value, value)
             text += f"  ({low:.3f} to {high:.3f})" if low < high else ""
             level_words = f", {measured.level}" if name == "alpha" and level != "nominal" else ""
             # undefined without repeated votes, or at another level
-            if is_defined or name in (*measured.errors, "cohen", "observed"):
+            if is_defined or name in (*measured.estimates, "cohen", "observed"):
                 texts.append((title + level_words, text))
         sizes = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')}"
         out.print_figures(f"{sizes} with two or more votes", texts)
@@ -216,13 +216,12 @@ class Coverage(o.Truths):
     def run(self, votes: o.Votes) -> None:
         from finegold.insight.coverage_table import coverage as measure
         from finegold.insight.coverage_table import coverage_figures
-        from finegold.insight.votes import votes_of
         from finegold.io.writers import check_table_path, write_frame
         from finegold.votes.frames import to_polars
 
         found = votes.read()
         table = to_polars(measure(found, self.read_truth()))
-        figures = coverage_figures(votes_of(found))
+        figures = coverage_figures(found)
 
         # CSV and TSV have no lists
         def write(path: Path) -> None:

@@ -147,11 +147,6 @@ class Agreement:
     notes: list[str]
     group: list[str] = field(default_factory=list, repr=False)
 
-    @property
-    def errors(self) -> dict[str, float]:
-        """Standard errors by figure."""
-        return {name: estimate.error for name, estimate in self.estimates.items()}
-
     def figures(self) -> dict[str, float]:
         """Return the figures by name.
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from finegold.insight.votes import Floats, truth_codes, votes_of
+from finegold.insight.votes import Floats, truth_codes
 from finegold.results import metrics
 from finegold.results.data import ResultData, summarise
 from finegold.results.metrics import temper
@@ -90,7 +90,7 @@ def _tempered(result: AnyResult, temperature: float, note: str) -> AnyResult:
         combined = replace(combined, posterior=temper(combined.posterior, temperature))
     tempered = temper(np.maximum(result.posterior, MIN_PROBABILITY), temperature)
     posterior = np.where((result.gold == MISSING)[:, None], tempered, result.posterior)
-    votes, settings = votes_of(result), result.settings
+    votes, settings = result.annotations, result.settings
     made = summarise(result.method, settings, votes, posterior, result.steps, result.learned)
     return replace(
         result,

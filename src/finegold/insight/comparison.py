@@ -10,7 +10,7 @@ import numpy as np
 from finegold.insight.majority import flipped_tasks, n_flips
 from finegold.insight.votes import Floats
 from finegold.results import metrics
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import make_frame
 from finegold.votes.key import Key
@@ -102,7 +102,7 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
     order = np.lexsort((tasks, -p_wrong))
     tasks, p_wrong = tasks[order], p_wrong[order]
     current = key.codes[tasks]
-    task, _, label = votes_of(result).votes()
+    task, _, label = result.annotations.votes()
     agreeing = np.bincount(task[label == key.codes[task]], minlength=len(key.codes))[tasks]
     columns = {
         "task": everything.task_names.take(tasks.astype(np.int32)),

@@ -38,7 +38,7 @@ from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
 from finegold.insight.pairs import VotePairs, group_pairs, vote_pairs
-from finegold.insight.votes import Floats, Integers, add_up, truth_codes, votes_of
+from finegold.insight.votes import Floats, Integers, add_up, truth_codes
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
 from finegold.results.matrices import pooled_votes, votes_by_truth
@@ -155,7 +155,7 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     With known truths (a path, a data frame or a mapping), only their tasks are used; this also
     finds errors that most annotators share.
     """
-    votes = votes_of(result)
+    votes = result.annotations
     # PTBCC's annotators share prototypes, so a group cannot dominate the labels
     if truth is None:
         posterior = result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from finegold.errors import InputError
-from finegold.insight.votes import Flags, single_votes, true_answers, truth_codes, votes_of
+from finegold.insight.votes import Flags, single_votes, true_answers, truth_codes
 from finegold.io.read import read
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals, own_name
@@ -57,7 +57,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
         raise InputError(
             f"{', '.join(reading)} cannot be applied to a result, whose votes are read already"
         )
-    found = votes_of(votes if isinstance(votes, ResultData) else read(votes, **reading))
+    found = votes.annotations if isinstance(votes, ResultData) else read(votes, **reading)
     if found.multi:
         truth = None if truth is None else true_answers(found, truth)
         found = single_votes(found)
@@ -98,11 +98,11 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     return own_name(make_frame(columns, like=found.annotator_names), found, 1)
 
 
-def coverage_figures(votes: Annotations) -> dict[str, Any]:
+def coverage_figures(votes: Annotations | ResultData) -> dict[str, Any]:
     """Return the same shares for all annotators together: tasks with votes, with several
     annotators, in conflict.
     """
-    votes = single_votes(votes)
+    votes = single_votes(votes.annotations if isinstance(votes, ResultData) else votes)
     n_tasks = votes.n_tasks + len(votes.unlabelled)
     n_voted_for = np.diff(_classes_of(votes, votes.n_annotators).indptr)
     return {

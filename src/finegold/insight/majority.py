@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.insight.votes import Flags, Floats, Integers, single_labels, votes_of
+from finegold.insight.votes import Flags, Floats, Integers, single_labels
 from finegold.kernels.cells import outvoted
 from finegold.results.data import TASKS_PER_RUN, ResultData, rows_of
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
@@ -46,7 +46,7 @@ def flipped_tasks(result: ResultData) -> Flags:
     # A set of labels is flipped if this holds for any of its options.
     if result.label_sets is not None:
         return outvoted_sets(result)
-    votes = votes_of(result)
+    votes = result.annotations
     is_flipped = np.empty(votes.n_tasks, np.bool_)
     outvoted(kernel_votes(votes), votes.gold, result.label_codes, is_flipped)
     return is_flipped
@@ -58,7 +58,7 @@ def flips(result: ResultData) -> Any:
     The majority is the class with the most votes; the first of them if several are tied.
     """
     result = single_labels(result)
-    votes = votes_of(result)
+    votes = result.annotations
     tasks = np.flatnonzero(flipped_tasks(result))
     tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
     label = result.label_codes[tasks]
@@ -163,7 +163,7 @@ def margins(result: ResultData) -> tuple[Codes, Floats]:
 
 def _votes_on(result: ResultData, tasks: Integers) -> tuple[Integers, Codes, Codes]:
     """Return the votes on these tasks: the position of the task, annotator, class."""
-    votes = votes_of(result)
+    votes = result.annotations
     start, n = rows_of(votes, tasks)
     row = np.repeat(np.arange(len(tasks)), n)
     vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[row]
@@ -223,7 +223,7 @@ def tie_warnings(result: ResultData) -> list[str]:
     # the labels of one set have equally many votes
     if result.annotations.multi:
         return []
-    tied = what_was_voted(votes_of(result)).tied
+    tied = what_was_voted(result.annotations).tied
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [

@@ -22,7 +22,7 @@ from finegold.errors import InputError
 from finegold.insight.spam import spam
 from finegold.insight.votes import Flags, Floats, Integers, add_up, single_labels
 from finegold.kernels.compiling import in_threads, ranges
-from finegold.results.data import ResultData, suggested_accuracies, votes_of
+from finegold.results.data import ResultData, suggested_accuracies
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, match, to_list
@@ -177,7 +177,7 @@ def expected_gains(
     group = _groups(result.accuracy, activity)
     n_groups = int(group.max()) + 1
     matrices = group_matrices(result, activity, group, n_groups)
-    task, annotator, _ = votes_of(result).votes()
+    task, annotator, _ = result.annotations.votes()
     n_tasks, cell = len(result.posterior), task * np.int64(n_groups) + group[annotator]
     voted = add_up(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
     # [T, G] of a vote from each group
@@ -235,7 +235,7 @@ def _advice(result: ResultData) -> list[Advice]:
             advice.append(Advice(j, "drop", f"{right}; the votes hardly depend on the truth"))
             continue
         mine = np.where(np.arange(len(accuracy)) == j, 0, MISSING)
-        counts = votes_by_truth(votes_of(result), result.posterior, mine)[0]
+        counts = votes_by_truth(result.annotations, result.posterior, mine)[0]
         seen = counts.sum(axis=1)
         errors = np.where(seen[:, None] >= MIN_CASES, counts * (1 - np.eye(len(counts))), 0.0)
         if errors.any():

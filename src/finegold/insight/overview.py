@@ -15,7 +15,7 @@ from finegold.insight.calibration import Calibration, calibration
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.majority import CLOSE, margins, n_flips, tie_warnings
 from finegold.insight.spam import spam
-from finegold.insight.votes import single_labels, true_answers, votes_of
+from finegold.insight.votes import single_labels, true_answers
 from finegold.io.truth import match_truth
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.results.data import ResultData
@@ -117,9 +117,9 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
     probabilities.
     """
     if result.label_sets is not None:
-        truth = None if truth is None else true_answers(votes_of(result), truth)
+        truth = None if truth is None else true_answers(result.annotations, truth)
         result = single_labels(result)
-    votes = votes_of(result)
+    votes = result.annotations
     truth = None if truth is None else match_truth(result, truth)
     agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")
     found = [correlated_annotators(result)]

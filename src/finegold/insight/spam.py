@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from finegold.insight.votes import Floats, Integers, add_up, single_labels, votes_of
+from finegold.insight.votes import Floats, Integers, add_up, single_labels
 from finegold.results.data import ResultData, suggested_accuracies
 from finegold.votes.frames import make_frame
 
@@ -68,7 +68,7 @@ def spammers(result: ResultData) -> Any:
 
 
 def spam(result: ResultData) -> Spam:
-    annotations = votes_of(result)
+    annotations = result.annotations
     W, K = annotations.n_annotators, annotations.n_classes
     task, who, label = (codes.astype(np.int64) for codes in annotations.votes())
     judged = annotations.votes_per_task[task] >= 2

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.io.truth import match_sets, match_truth
-from finegold.results import data
 from finegold.results.data import ResultData
 from finegold.results.sets import all_questions, as_questions
 from finegold.votes.annotations import Annotations
@@ -18,11 +17,6 @@ from finegold.votes.encoding import MISSING, Codes, to_list
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-
-def votes_of(result: ResultData | Annotations) -> Annotations:
-    """Return the votes of a result; votes are returned as they are."""
-    return result if isinstance(result, Annotations) else data.votes_of(result)
 
 
 def single_labels(result: ResultData) -> ResultData:

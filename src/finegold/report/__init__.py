@@ -40,13 +40,12 @@ def write_report(
     from finegold.io.truth import match_sets, match_truth
     from finegold.report.html import render_figures, render_page
     from finegold.report.sections.common import Subject, measurement_of
-    from finegold.results.data import votes_of
 
     measured = None if certificate is None else measurement_of(certificate)
     subject = Subject(result, measurement=measured, judges=judges, command=command)
     has_sets = result.label_sets is not None
     if truth is not None and has_sets:
-        subject = replace(subject, true_sets=match_sets(votes_of(result), truth))
+        subject = replace(subject, true_sets=match_sets(result.annotations, truth))
     elif truth is not None:
         subject = replace(subject, key=match_truth(result, truth))
     kind = "Sets of labels" if has_sets else "Labels"

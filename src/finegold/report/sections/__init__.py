@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from finegold.report.sections.agreement import agreement
 from finegold.report.sections.annotators import annotators
 from finegold.report.sections.classes import classes, prototypes
 from finegold.report.sections.common import Subject, View
-from finegold.report.sections.quality import quality
-from finegold.report.sections.reading import reading
-from finegold.report.sections.record import record
+from finegold.report.sections.quality import agreement, quality
+from finegold.report.sections.record import reading, record
 from finegold.report.sections.sets import options, pairs, set_annotators, set_tasks
 from finegold.report.sections.tasks import tasks
 
@@ -43,25 +41,21 @@ def _has_prototypes(subject: Subject) -> bool:
     return _is_crowd(subject) and subject.result.learned.prototypes is not None
 
 
-def _has_sets(subject: Subject) -> bool:
-    return not _is_single(subject)
-
-
 # by the name of the template and of the section's element
 SECTIONS = {
     "quality": Section("Labels", quality, _is_single),
     "reading": Section("Votes", reading, _is_single),
-    "judges": Section("Judges", lambda subject: subject.judges or {}, lambda s: bool(s.judges)),
+    "judges": Section("Judges", lambda about: about.judges or {}, lambda about: bool(about.judges)),
     "tasks": Section("Tasks", tasks, _is_single),
     "annotators": Section("Annotators", annotators, _is_crowd),
     "prototypes": Section("Prototypes", prototypes, _has_prototypes),
     "classes": Section("Classes", classes, _is_single),
     "agreement": Section("Agreement", agreement, _is_crowd),
-    "options": Section("Options", options, _has_sets),
-    "set-tasks": Section("Tasks", set_tasks, _has_sets),
-    "set-annotators": Section("Annotators", set_annotators, _has_sets),
-    "pairs": Section("Annotators by option", pairs, _has_sets),
-    "record": Section("Method", record, lambda subject: True),
+    "options": Section("Options", options, lambda about: not _is_single(about)),
+    "set-tasks": Section("Tasks", set_tasks, lambda about: not _is_single(about)),
+    "set-annotators": Section("Annotators", set_annotators, lambda about: not _is_single(about)),
+    "pairs": Section("Annotators by option", pairs, lambda about: not _is_single(about)),
+    "record": Section("Method", record, lambda about: True),
 }
 
 

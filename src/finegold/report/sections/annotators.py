@@ -8,7 +8,6 @@ from finegold.insight.spam import KINDS, spam
 from finegold.insight.votes import Integers
 from finegold.report.sections.classes import shown_classes
 from finegold.report.sections.common import ANNOTATORS_TABLE, Shown, Subject, View, plain, texts
-from finegold.results.data import votes_of
 from finegold.results.matrices import matrices
 from finegold.votes.encoding import MISSING
 
@@ -37,7 +36,7 @@ def annotators(subject: Subject) -> View:
     # right votes, and all, on tasks with known truth
     right = judged = np.zeros(n, np.int64)
     if subject.key is not None:
-        task, who, label = votes_of(result).votes()
+        task, who, label = result.annotations.votes()
         truth = subject.key.codes[task]
         right = np.bincount(who[truth == label], minlength=n)
         judged = np.bincount(who[truth != MISSING], minlength=n)

@@ -6,7 +6,7 @@ import numpy as np
 
 from finegold.insight.votes import Floats, Integers
 from finegold.report.sections.common import ANNOTATORS_TABLE, Shown, Subject, View, plain, texts
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData
 from finegold.results.matrices import pooled_votes
 
 # with more classes, cells are too small to see
@@ -26,7 +26,7 @@ def shown_classes(result: ResultData) -> Integers:
 
 
 def classes(subject: Subject) -> View:
-    result, votes = subject.result, votes_of(subject.result)
+    result, votes = subject.result, subject.result.annotations
     chosen = shown_classes(result)
     names = texts(result.class_names, chosen)
     # of all annotators together, and the number of votes that each row is made of

@@ -1,20 +1,29 @@
-"""How good the labels are: what was measured, or, where nothing was, what was voted."""
+"""How good the labels are: what was measured, or, where nothing was, what was voted; whether
+annotators agree, and whether the probabilities of labels are right.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from finegold.insight.agreement import Agreement
+from finegold.insight.calibration import Calibration
 from finegold.insight.majority import Voted, voted_in_words, what_was_voted
 from finegold.insight.overview import caution
 from finegold.kernels.cells import vote_shares
 from finegold.report.sections.common import Subject, View, as_sentence, percent
 from finegold.report.sections.tasks import doubts
 from finegold.results import metrics
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData
 from finegold.votes.annotations import kernel_votes
 from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.frames import to_polars
 
 BINS = 20
+# Krippendorff's recommended limits for alpha
+MIN_RELIABLE_ALPHA, MIN_TENTATIVE_ALPHA = 0.8, 0.667
 
 
 def quality(subject: Subject) -> View:
@@ -23,7 +32,7 @@ def quality(subject: Subject) -> View:
     n_gold = int((~unknown).sum())
     counts, edges = np.histogram(np.clip(result.confidence[unknown], 0, 1), bins=BINS, range=(0, 1))
     compared = None if key is None else _compare(result, key.without(result.gold))
-    voted = what_was_voted(votes_of(result), unknown)
+    voted = what_was_voted(result.annotations, unknown)
     headline, words = _headline(result, measured, compared, voted)
     if n_gold and unknown.any():
         words.append(f"The labels of {n_gold:,} further tasks were given as gold.")
@@ -108,7 +117,7 @@ def _headline(
 
 def _compare(result: ResultData, truth: Codes) -> View | None:
     """Compare the labels, and the majority vote, with truths that the method did not see."""
-    known, votes = truth >= 0, votes_of(result)
+    known, votes = truth >= 0, result.annotations
     if not known.any():
         return None
     shares = np.zeros((votes.n_tasks, votes.n_classes))
@@ -120,3 +129,42 @@ def _compare(result: ResultData, truth: Codes) -> View | None:
         # mean of the method's probabilities of these labels
         "confidence": float(result.confidence[known].mean()),
     }
+
+
+def agreement(subject: Subject) -> View:
+    agreed, tested = subject.trust.agreement, subject.trust.calibration
+    return {
+        "agreement": agreed,
+        "agreement_words": _in_words(agreed),
+        "calibration_words": "" if tested is None else _calibration_words(tested),
+        # bins of confidence, with the accuracy of their labels and its interval
+        "curve": [] if tested is None else to_polars(tested.curve()).to_dicts(),
+    }
+
+
+def _in_words(agreed: Agreement) -> str:
+    """Describe agreement by Krippendorff's limits."""
+    words = (
+        f"On {agreed.n_tasks:,} tasks with several votes, two annotators agree in"
+        f" {percent(agreed.observed)} of the cases"
+    )
+    if not math.isfinite(agreed.alpha):
+        return f"{words}; the votes do not show whether that is more than chance."
+    verdict = "too low to rely on single votes, which is why they are aggregated"
+    if agreed.alpha >= MIN_RELIABLE_ALPHA:
+        verdict = "high enough to take any single vote seriously"
+    elif agreed.alpha >= MIN_TENTATIVE_ALPHA:
+        verdict = "enough for tentative conclusions from single votes"
+    return f"{words}. Beyond chance, that is an alpha of {agreed.alpha:.2f}: {verdict}."
+
+
+def _calibration_words(tested: Calibration) -> str:
+    after = ", and no temperature would reduce it"
+    if tested.ece_after < tested.ece:
+        reduced = f"would reduce it to {tested.ece_after:.3f}"
+        after = f"; a temperature of {tested.temperature:.2f} {reduced}"
+    return (
+        f"Labels have a mean confidence of {percent(tested.confidence, 1)};"
+        f" {percent(tested.accuracy, 1)} of them are right. The calibration error is"
+        f" {tested.ece:.3f}{after}."
+    )

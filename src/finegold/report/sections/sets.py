@@ -15,7 +15,6 @@ from finegold.report.sections.common import (
     View,
     texts,
 )
-from finegold.results.data import votes_of
 from finegold.results.sets import Answers, annotators_of_sets, quality_of, set_figures
 from finegold.votes.frames import to_polars
 
@@ -33,7 +32,7 @@ def _in_doubt(subject: Subject) -> Flags:
 
 
 def options(subject: Subject) -> View:
-    result, truth, votes = subject.result, subject.true_sets, votes_of(subject.result)
+    result, truth, votes = subject.result, subject.true_sets, subject.result.annotations
     has = result.posterior > 0.5
     # how often an option was chosen, how many tasks have it, and in how many it is in doubt
     columns = (quality_of(Answers(votes), result.posterior).chosen, has, _in_doubt(subject))
@@ -79,7 +78,7 @@ def pairs(subject: Subject) -> View:
     """Return annotators and options, where the option is right in enough of their tasks."""
     result = subject.result
     table = to_polars(annotators_of_sets(result, by_option=True))
-    asked = np.ravel(quality_of(Answers(votes_of(result)), result.posterior).asked)
+    asked = np.ravel(quality_of(Answers(result.annotations), result.posterior).asked)
     table = table.with_columns(asked=asked)
     return _by_sensitivity(table.filter(table["asked"] >= MIN_ANSWERS))
 

@@ -9,7 +9,7 @@ import numpy as np
 from finegold.insight.majority import CLOSE, flipped_tasks, margins
 from finegold.insight.votes import Flags
 from finegold.report.sections.common import LABELS_TABLE, Shown, Subject, View, plain, texts
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData
 from finegold.results.matrices import evidence
 from finegold.votes.encoding import MISSING, Names
 from finegold.votes.key import Key
@@ -65,7 +65,7 @@ def _row(
     result: ResultData, i: int, classes: list[str], found: dict[str, Flags], key: Key | None
 ) -> View:
     """Return all details of a task."""
-    votes, label, phi = votes_of(result), int(result.label_codes[i]), result.posterior[i]
+    votes, label, phi = result.annotations, int(result.label_codes[i]), result.posterior[i]
     # the annotators and the classes of all votes on the task; none on one with predictions only
     who = voted = np.empty(0, np.int32)
     if i < votes.n_tasks:
