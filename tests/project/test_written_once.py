@@ -11,7 +11,7 @@ from finegold.io.workbooks import SUFFIXES
 from finegold.io.writers import WRITABLE, write_votes
 from finegold.options import options_of
 from finegold.studio.files import Files
-from finegold.studio.reading import Reading
+from finegold.studio.reading import OPTIONS
 from finegold.studio.store import Store
 from finegold.votes.annotations import Repeated
 from tests.support.cli_helpers import CSV, write
@@ -43,5 +43,5 @@ def test_what_is_written_is_read_by_its_suffix(tmp_path, suffix):
 
 
 def test_the_studio_and_the_commands_offer_every_choice_of_repeated_votes():
-    assert get_args(Reading.model_fields["repeated"].annotation) == CHOICES
+    assert OPTIONS["repeated"].choices == CHOICES
     assert options_of(ReadOptions)["repeated"].choices == CHOICES

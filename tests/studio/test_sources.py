@@ -184,24 +184,6 @@ def test_a_source_that_is_taken_out_leaves_the_votes_as_they_were(studio):
     assert [each["name"] for each in sources(studio, project)] == ["monday.csv"]
 
 
-def test_votes_of_a_program_wait_for_the_next_fit_and_are_read_as_those_of_a_file(studio):
-    project = studio.open("monday.csv", table("1,a,cat", "1,b,cat", "2,a,dog", "2,b,cat"))
-    first = studio.post_votes(project, (3, "a", "dog"), (3.0, "b", "dog"), (4, "a", None))
-    assert studio.post_votes(project, (2.0, "b", "dog"))["source"] == first["source"]
-    assert studio.at(project, "GET")["is_stale"] is True
-    facts = studio.fit(project)["fit"]["facts"]
-    assert (facts["n_votes"], facts["n_tasks"], facts["n_unlabelled"]) == (6, 3, 1)
-    assert studio.at(project, "GET")["is_stale"] is False
-    assert studio.labels(project) == {1: "cat", 2: "dog", 3: "dog"}
-    # what comes after a fit is a source of its own
-    assert studio.post_votes(project, (9, "a", "cat"))["source"] != first["source"]
-    empty = studio.create()
-    studio.post_votes(empty, ("x", "a", "yes"), ("x", "b", "yes"))
-    assert studio.fit(empty)["fit"]["facts"]["n_tasks"] == 1
-    body = {"votes": [{"task": " ", "annotator": "a", "label": "x"}]}
-    refused(studio.post(f"/api/projects/{empty}/votes", json=body), 422, detail="blank")
-
-
 def test_texts_come_from_a_table_or_a_folder_of_images_and_belong_to_tasks_by_their_ids(studio):
     project = studio.open("votes.csv", table(*(f"p{t},{w},cat" for t in range(6) for w in "ab")))
     rows = [f"p{t},Title {t},cat" for t in range(8)]

@@ -158,12 +158,6 @@ class Studio:
     token: str | None = option(
         None, "The access token; by default that in FINEGOLD_STUDIO_TOKEN, or a new random one."
     )
-    reviewer: list[str] | None = option(
-        None,
-        "Print a link for a person who judges tasks. Can be repeated.",
-        kind="paths",
-        metavar="NAME",
-    )
     upload_limit: int = o.number(
         1024, "The largest file that can be uploaded, in MiB.", low=1, metavar="MIB"
     )
@@ -184,7 +178,6 @@ class Studio:
             self.token or os.environ.get("FINEGOLD_STUDIO_TOKEN"),
             self.upload_limit * BYTES_PER_MIB,
             self.public_name,
-            self.reviewer or (),
         )
         say(f"project file: {wanted.project}")
         say(f"files to open: {wanted.folder}")
@@ -193,8 +186,7 @@ class Studio:
                 "other computers can reach the studio: whoever has the token can read and change"
                 " this project"
             )
-        for person, link in wanted.links.items():
-            click.echo(f"{person}: {link}" if person else link)
+        click.echo(wanted.link)
         say("press Ctrl-C to stop")
         serve(wanted, open_browser=self.browser is not False)
         say(f"stopped; everything is saved in {wanted.project}")

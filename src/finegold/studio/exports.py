@@ -24,9 +24,9 @@ from finegold.studio import judging, measuring
 from finegold.studio.items import contents
 from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import Problem
-from finegold.studio.reading import Reading, find_sources, find_tool
+from finegold.studio.reading import find_sources, find_tool
 from finegold.studio.rights import REVIEWERS_WHO_SEE
-from finegold.studio.services import Services, ServicesDep, Shown
+from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
 from finegold.studio.votes import vote_sources
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -58,29 +58,27 @@ DECIDED = ("label", "confidence", "accepted", "decision", "reviewer", "comment")
 
 @router.get("/export/{name}", dependencies=REVIEWERS_WHO_SEE, response_class=FileResponse)
 def export(
-    project: int,
+    project: ProjectDep,
     name: str,
-    shown: Shown,
-    services: ServicesDep,
     votes: Annotated[bool, Query(description="Add a column per annotator to the sheet.")] = False,
 ) -> FileResponse:
     """A file with labels, truths, annotators, votes, the report or the whole model."""
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
-    path, stem = services.files.new_path(Path(name).suffix), Path(name).stem
-    measured = measuring.measure(services, project, shown)
-    title = services.store.project(project)["name"]
+    path, stem = project.files.new_path(Path(name).suffix), Path(name).stem
+    shown, measured = project.shown, measuring.measure(project)
+    title = project.row["name"]
     match stem:
         case "sheet":
-            write_frame(_sheet(services, project, shown, with_votes=votes), path)
+            write_frame(_sheet(project, with_votes=votes), path)
         case "labels":
-            write_frame(_labels(services, project, shown), path)
+            write_frame(_labels(project), path)
         case "with_labels":
-            write_frame(_with_labels(services, project, shown), path)
+            write_frame(_with_labels(project), path)
         case "annotators":
             write_frame(to_polars(shown.result.annotators()), path)
         case "judgements" | "gold" | "sent_back" | "checks":
-            write_frame(_log(services, project, shown, stem), path)
+            write_frame(_log(project, stem), path)
         case "votes":
             write_votes(shown.votes, path)
         case "certificate":
@@ -93,11 +91,11 @@ def export(
             path.write_text(text, encoding="utf-8")
         # the export that the votes came from, with labels, for import into its tool
         case "predictions":
-            row = vote_sources(services, project)[0]
+            row = vote_sources(project)[0]
             named = {each: row["reading"].get(each) for each in ("format", "question", "task")}
-            write_back(shown.result, str(services.files.path_of(row)), path, **named)
+            write_back(shown.result, str(project.files.path_of(row)), path, **named)
         case "report":
-            certificate = measuring.for_report(measured, shown)
+            certificate = measuring.for_report(project)
             write_report(shown.result, path, title=title, certificate=certificate)
         case _:
             shown.result.save(path)
@@ -112,40 +110,41 @@ def export(
     return FileResponse(path, filename=name, **more)
 
 
-def _labels(services: Services, project: int, shown: LoadedResult) -> pl.DataFrame:
+def _labels(project: Project) -> pl.DataFrame:
     """Return the table of labels with the column of those that were accepted."""
+    shown = project.shown
     table = to_polars(shown.result.labels(probabilities=True))
-    if any(row["reading"].get("ordered") for row in vote_sources(services, project)):
+    if any(row["reading"].get("ordered") for row in vote_sources(project)):
         scores = to_polars(shown.result.scores())
         table = table.hstack(scores.drop(scores.columns[0]))
-    accepted = measuring.accepted_mask(services, project, shown)
+    accepted = measuring.accepted_mask(project)
     codes = shown.codes_of(table[table.columns[0]].to_list())
     column = np.where(codes == MISSING, False, accepted[codes])
     place = 1 + table.columns.index("confidence") if "confidence" in table.columns else 2
     return table.insert_column(place, pl.Series("accepted", column))
 
 
-def _with_labels(services: Services, project: int, shown: LoadedResult) -> pl.DataFrame:
+def _with_labels(project: Project) -> pl.DataFrame:
     """Return all rows and columns of the user's own table, and the label of each row's task."""
-    rows = vote_sources(services, project)
+    rows = vote_sources(project)
     if not rows:
         raise Problem(409, REFUSED, "There is no file with votes.")
-    options = Reading(**rows[0]["reading"])
-    sources = find_sources(services.files.path_of(rows[0]), options)
-    if find_tool(sources, options) is not None or options.shape == "transposed":
+    options = rows[0]["reading"]
+    sources = find_sources(project.files.path_of(rows[0]), options)
+    if find_tool(sources, options) is not None or options.get("shape") == "transposed":
         detail = "It is not a table with a column of tasks; use the table of labels."
         raise Problem(409, REFUSED, detail)
     opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
-    by_task = options.task or next(iter(candidates(columns, TASK)), None)
+    by_task = options.get("task") or next(iter(candidates(columns, TASK)), None)
     if by_task is None:
         raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
     with reading(opened.sources[0]):
         table = opened.scans[0].collect()
-    decided = _decide(services, project, shown)
+    decided = _decide(project)
     added = {"finegold_label": decided["label"], "finegold_confidence": decided["confidence"]}
     named = {f"{name}_new" if name in columns else name: values for name, values in added.items()}
-    names = shown.task_texts(list(range(len(shown.labelled.label_codes))))
+    names = [text_of(name) for name in to_list(project.shown.labelled.task_names)]
     key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
     labels = pl.DataFrame({KEY: names, **named})
     joined = table.with_columns(key).join(labels, on=KEY, how="left", maintain_order="left")
@@ -162,26 +161,25 @@ def _plain_numbers(column: pl.Series) -> pl.Series:
     return column
 
 
-def _log(services: Services, project: int, shown: LoadedResult, name: str) -> pl.DataFrame:
+def _log(project: Project, name: str) -> pl.DataFrame:
     """Return what people said, as texts."""
-    store, by_task = services.store, shown.votes.columns[0]
-    rows: list[Row] = list(judging.truth_rows(store, project).values())
+    by_task = project.shown.votes.columns[0]
+    rows: list[Row] = list(judging.truth_rows(project).values())
     columns = ["task", "truth", "label_then", "reviewer", "at"]
     if name == "gold":
         columns = ["task", "truth"]
     elif name == "checks":
         columns = ["task", "truth", "sample", "kind", "reviewer", "at"]
-        rows = store.rows(
+        rows = project.rows(
             "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone"
-            " ORDER BY id",
-            project,
+            " ORDER BY id"
         )
     elif name == "sent_back":
         columns = ["task", "reviewer", "at", "comment"]
-        notes = judging.notes_of(store, project)
+        notes = judging.notes_of(project)
         rows = [
             {**row, "comment": _together(notes.get(key, []))}
-            for key, row in judging.set_aside(store, project, "send_back").items()
+            for key, row in judging.set_aside(project, "send_back").items()
         ]
     rows = [{**row, "truth": row["value"]} for row in rows]
     texts = {column: [_text(row[column]) for row in rows] for column in columns}
@@ -199,10 +197,11 @@ def _together(notes: list[Row]) -> str:
     return "; ".join(note["value"] for note in notes)
 
 
-def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, Any]:
+def _decide(project: Project) -> dict[str, Any]:
     """Return what was decided for each task, and by whom: people come before votes."""
-    store, labelled, n = services.store, shown.labelled, len(shown.labelled.label_codes)
-    accepted = measuring.accepted_mask(services, project, shown)
+    shown, labelled = project.shown, project.shown.labelled
+    n = len(labelled.label_codes)
+    accepted = measuring.accepted_mask(project)
     decision = np.full(n, "from the votes", dtype=object)
     decision[shown.marks["predicted"]] = "from predictions"
     decision[accepted] = "accepted"
@@ -213,11 +212,11 @@ def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, 
     # task, decision, reviewer, truth; the last one counts
     people = [
         (row["task"], "sent back", row["reviewer"], None)
-        for row in judging.set_aside(store, project, "send_back").values()
+        for row in judging.set_aside(project, "send_back").values()
     ]
-    checked = measuring.checked_truths(services, project).values()
+    checked = measuring.checked_truths(project).values()
     people += [(each.task, "checked", each.by, each.label) for each in checked]
-    for row in judging.truth_rows(store, project).values():
+    for row in judging.truth_rows(project).values():
         word = "known truth" if row["source"] else "judged"
         people.append((row["task"], word, row["reviewer"], row["value"]))
     codes = shown.codes_of([task for task, *_ in people]).tolist()
@@ -226,7 +225,7 @@ def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, 
             decision[code], reviewer[code] = word, who or None
             if truth is not None:
                 label[code], confidence[code] = _text(truth), 1.0
-    notes = list(judging.notes_of(store, project).values())
+    notes = list(judging.notes_of(project).values())
     codes = shown.codes_of([each[0]["task"] for each in notes]).tolist()
     for code, rows in zip(codes, notes, strict=True):
         if code != MISSING:
@@ -235,15 +234,13 @@ def _decide(services: Services, project: int, shown: LoadedResult) -> dict[str, 
     return {name: column.tolist() for name, column in zip(DECIDED, found, strict=True)}
 
 
-def _sheet(
-    services: Services, project: int, shown: LoadedResult, *, with_votes: bool
-) -> pl.DataFrame:
+def _sheet(project: Project, *, with_votes: bool) -> pl.DataFrame:
     """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
-    labelled, by_task = shown.labelled, shown.votes.columns[0]
+    shown, labelled, by_task = project.shown, project.shown.labelled, project.shown.votes.columns[0]
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
     tasks = to_list(labelled.task_names[codes])
-    found = contents(services, project)
+    found = contents(project)
     parts = [pl.DataFrame({by_task: tasks}, strict=False)]
     fields = [name for name in found.names if name not in (by_task, *DECIDED)]
     if fields:
@@ -252,7 +249,7 @@ def _sheet(
     if with_votes:
         parts.append(_vote_columns(shown, codes))
     schema = dict.fromkeys(DECIDED, pl.String) | {"confidence": pl.Float64, "accepted": pl.Boolean}
-    decided = pl.DataFrame(_decide(services, project, shown), schema=schema)
+    decided = pl.DataFrame(_decide(project), schema=schema)
     sheet: pl.DataFrame = pl.concat([*parts, decided[codes.tolist()]], how="horizontal")
     return sheet
 

@@ -27,10 +27,10 @@ from finegold.studio.items import collect_content
 from finegold.studio.judging import truths_of
 from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import NO_VOTES, Problem, rename_files
-from finegold.studio.reading import Reading, advice_on, near_spellings
+from finegold.studio.reading import advice_on, near_spellings
 from finegold.studio.rights import ONLY_OWNER
-from finegold.studio.services import Job, Scalar, Services, ServicesDep
-from finegold.studio.store import Row, Store, now
+from finegold.studio.services import Job, Project, ProjectDep, Scalar
+from finegold.studio.store import Row, now
 from finegold.studio.votes import key_of, vote_sources, votes_of, with_truths
 
 router = APIRouter(tags=["fits"])
@@ -56,74 +56,68 @@ def methods() -> list[dict[str, Any]]:
     ]
 
 
-def fits_of(
-    store: Store, project: int, condition: str = "state != 'replaced'", *values: Any
-) -> list[Row]:
+def fits_of(project: Project, condition: str = "state != 'replaced'", *values: Any) -> list[Row]:
     """Return the fits of a project, by default all except those that a newer fit replaced."""
-    sql = f"SELECT * FROM fit WHERE project = ? AND {condition} ORDER BY id"
-    return store.rows(sql, project, *values)
+    return project.rows(f"SELECT * FROM fit WHERE project = ? AND {condition} ORDER BY id", *values)
 
 
 @router.get("/projects/{project:id}/fits", dependencies=ONLY_OWNER)
-def fits(project: int, services: ServicesDep) -> list[Row]:
+def fits(project: ProjectDep) -> list[Row]:
     """Return the fits that have a result or are under way."""
-    return fits_of(services.store, project)
+    return fits_of(project)
 
 
 @router.post("/projects/{project:id}/fits", dependencies=ONLY_OWNER, status_code=202)
-def start_fit(project: int, wanted: Wanted, services: ServicesDep) -> dict[str, int]:
+def start_fit(project: ProjectDep, wanted: Wanted) -> dict[str, int]:
     """Queue a fit of all votes with all truths. Follow it by /events, or ask for the project."""
-    if not vote_sources(services, project):
+    if not vote_sources(project):
         raise Problem(*NO_VOTES)
-    return {"id": queue_fit(services, project, wanted.method, wanted.settings)}
+    return {"id": queue_fit(project, wanted.method, wanted.settings)}
 
 
 def queue_fit(
-    services: Services,
-    project: int,
-    name: str | None = None,
-    settings: dict[str, Any] | None = None,
+    project: Project, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> int:
     """Queue a fit, by default as the shown result was fitted, and return its id."""
-    store = services.store
     if name is None:
-        shown = next(iter(fits_of(store, project, "id = ?", store.project(project)["shown"])), None)
+        shown = next(iter(fits_of(project, "id = ?", project.row["shown"])), None)
         name = shown["method"] if shown else DEFAULT_METHOD
         settings = settings or (shown["settings"] if shown else {})
     # complains at once of what it does not know
     method = make_method(name, settings or {})
-    with store.changing(project):
+    with project.changing():
         more = {"settings": settings or {}, "state": "queued", "started": now()}
-        fit = store.insert("fit", project=project, method=method.name, **more)
-    services.jobs.add(Job(project, fit), lambda job: _run(services, job, method))
+        fit = project.store.insert("fit", project=project.id, method=method.name, **more)
+    services = project.services
+    job = Job(project.id, fit)
+    services.jobs.add(job, lambda job: _run(Project(services, project.id), job, method))
     return fit
 
 
-def _run(services: Services, job: Job, method: Any) -> None:
+def _run(project: Project, job: Job, method: Any) -> None:
     """Fit all votes and show the result. An earlier one of this method and settings is replaced,
     unless a sample was drawn from it.
     """
-    store, loaded, project = services.store, services.loaded, job.project
+    store, loaded = project.store, project.services.loaded
 
     def on_step(step: Step) -> None:
         job.step, job.message = step.iteration, ""
-        services.jobs.report(job)
+        project.services.jobs.report(job)
 
     def say(message: str) -> None:
         job.message = message
-        services.hub.notify(project)
+        project.services.hub.notify(project.id)
 
-    key = key_of(services, project)
-    votes = votes_of(services, project, job)
-    collect_contents(services, project)
+    key = key_of(project)
+    votes = votes_of(project, job)
+    collect_contents(project)
     job.check()
-    votes, n_truths = with_truths(votes, truths_of(store, project))
-    rows = store.rows(
+    votes, n_truths = with_truths(votes, truths_of(project))
+    rows = project.rows(
         "SELECT * FROM source WHERE project = ? AND kind = 'predictions' AND state = 'in'"
-        " ORDER BY id",
-        project,
+        " ORDER BY id"
     )
-    paths = [services.files.path_of(row) for row in rows]
+    paths = [project.files.path_of(row) for row in rows]
     try:
         with compiling(say):
             options = FitOptions(method=method, predictions=paths)
@@ -133,13 +127,13 @@ def _run(services: Services, job: Job, method: Any) -> None:
         raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in paths}) from error
     job.message = ""
     job.check()
-    fitted = LoadedResult(result, job.fit)
-    facts = summarise(fitted) | {"key": key, "truths": n_truths}
-    facts["measured"] = measuring.measure(services, project, fitted)
-    blob = services.files.keep(result.save, ".finegold")
-    with store.changing(project):
+    project.shown = LoadedResult(result, job.fit)
+    facts = summarise(project.shown) | {"key": key, "truths": n_truths}
+    facts["measured"] = measuring.measure(project)
+    blob = project.files.keep(result.save, ".finegold")
+    with project.changing():
         store.update("fit", job.fit, state="done", facts=facts, model=blob)
-        store.update("project", project, shown=job.fit)
+        store.update("project", project.id, shown=job.fit)
         replaced = store.rows(
             "UPDATE fit SET state = 'replaced', model = NULL FROM fit AS new WHERE new.id = ?"
             " AND fit.id < new.id AND fit.project = new.project AND fit.method = new.method"
@@ -148,27 +142,27 @@ def _run(services: Services, job: Job, method: Any) -> None:
             job.fit,
         )
     # what is said of them does not depend on what is in memory
-    loaded.forget(project, [row["id"] for row in replaced])
-    loaded.remember(project, fitted)
+    loaded.forget(project.id, [row["id"] for row in replaced])
+    loaded.remember(project.id, project.shown)
     store.sweep()
 
 
-def collect_contents(services: Services, project: int) -> None:
+def collect_contents(project: Project) -> None:
     """Keep what the votes' own tables say about the tasks."""
-    for row in vote_sources(services, project):
-        if row["content"] is None and not row["facts"].get("posted"):
-            content = collect_content(services.files.path_of(row), Reading(**row["reading"]))
+    for row in vote_sources(project):
+        if row["content"] is None:
+            content = collect_content(project.files.path_of(row), row["reading"])
             if content.columns != [KEY]:
-                blob = services.files.keep(content.write_parquet, ".parquet")
-                services.store.update("source", row["id"], content=blob)
+                blob = project.files.keep(content.write_parquet, ".parquet")
+                project.store.update("source", row["id"], content=blob)
 
 
 @router.delete(
     "/projects/{project:id}/job", dependencies=ONLY_OWNER, status_code=204, response_class=Response
 )
-def cancel_job(project: int, services: ServicesDep) -> None:
+def cancel_job(project: ProjectDep) -> None:
     """Cancel the fits of the project that are queued or running."""
-    services.jobs.cancel(project)
+    project.services.jobs.cancel(project.id)
 
 
 # ---- Facts

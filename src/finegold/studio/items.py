@@ -22,11 +22,10 @@ from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH, content_of_records, 
 from finegold.io.source import reading
 from finegold.io.tables import open_sources, open_table
 from finegold.studio.files import MEDIA
-from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import Problem
-from finegold.studio.reading import Reading, find_sources, find_tool
+from finegold.studio.reading import find_sources, find_tool
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS
-from finegold.studio.services import Services, ServicesDep, Shown
+from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
 from finegold.votes.encoding import text_of
 
@@ -76,30 +75,24 @@ class Contents:
         ]
 
 
-def contents(services: Services, project: int) -> Contents:
+def contents(project: Project) -> Contents:
     """Return the fields of all tasks; nothing of a file that is damaged."""
-    rows = services.store.rows(
+    rows = project.rows(
         "SELECT content FROM source WHERE project = ? AND state = 'in' AND content NOT NULL"
-        " ORDER BY kind = 'items', id",
-        project,
+        " ORDER BY kind = 'items', id"
     )
     with suppress(FinegoldError, pl.exceptions.PolarsError):
-        return Contents([services.files.stored(row["content"], "content.parquet") for row in rows])
+        return Contents([project.files.stored(row["content"], "content.parquet") for row in rows])
     return Contents([])
 
 
 def content_of(
-    services: Services,
-    project: int,
-    result: LoadedResult,
-    codes: Sequence[int],
-    template: str | None = None,
+    project: Project, codes: Sequence[int], template: str | None = None
 ) -> list[list[Row]]:
     """Return each field of some tasks, or each line of the template with the fields filled in."""
-    tasks = result.task_texts(codes)
-    table = contents(services, project).table(tasks)
-    if template is None:
-        template = services.store.project(project)["template"]
+    tasks = project.shown.task_texts(codes)
+    table = contents(project).table(tasks)
+    template = project.row["template"] if template is None else template
     shown = []
     for code, task, fields in zip(codes, tasks, table, strict=True):
         lines: list[tuple[str | None, str]] = list(fields.items())
@@ -111,8 +104,8 @@ def content_of(
                 text = text[len(MARKDOWN) :].strip()
                 items += [{"name": None, "text": text, "kind": "markdown"}] if text else []
             elif text:
-                base = f"/api/projects/{project}/tasks/{code}/media/{len(items)}"
-                kind = _kind(text, services.files.folder, f"{base}?fit={result.fit}")
+                base = f"/api/projects/{project.id}/tasks/{code}/media/{len(items)}"
+                kind = _kind(text, project.files.folder, f"{base}?fit={project.shown.fit}")
                 items.append({"name": name, "text": text, **kind})
         shown.append(items)
     return shown
@@ -124,21 +117,17 @@ def _fill(line: str, values: dict[str, str]) -> str:
 
 @router.get("/tasks/{at:at}/content", dependencies=ONLY_OWNER)
 def preview_template(
-    project: int,
-    at: int,
-    shown: Shown,
-    services: ServicesDep,
-    template: Annotated[str, Query(max_length=10_000)] = "",
+    project: ProjectDep, at: int, template: Annotated[str, Query(max_length=10_000)] = ""
 ) -> dict[str, Any]:
     """Return a task as a template would show it, and the names that a template may contain."""
-    fields = check_template(services, project, template)
-    shown.check(at)
-    return {"fields": fields, "items": content_of(services, project, shown, [at], template)[0]}
+    fields = check_template(project, template)
+    project.shown.check(at)
+    return {"fields": fields, "items": content_of(project, [at], template)[0]}
 
 
-def check_template(services: Services, project: int, template: str) -> list[str]:
+def check_template(project: Project, template: str) -> list[str]:
     """Return the names that a template may contain; raise if it has another."""
-    names = list(dict.fromkeys(["task", *contents(services, project).names]))
+    names = list(dict.fromkeys(["task", *contents(project).names]))
     unknown = next((field for field in FIELD.findall(template) if field not in names), None)
     if unknown is not None:
         known = ", ".join(f"{{{name}}}" for name in names)
@@ -147,15 +136,15 @@ def check_template(services: Services, project: int, template: str) -> list[str]
 
 
 @router.get("/tasks/{at:at}/media/{place:at}", dependencies=REVIEWERS, response_class=FileResponse)
-def media(project: int, at: int, place: int, shown: Shown, services: ServicesDep) -> FileResponse:
+def media(project: ProjectDep, at: int, place: int) -> FileResponse:
     """Return an image, sound or video in the folder of the studio: the one at this place of what is
     shown of a task.
     """
-    shown.check(at)
-    items = content_of(services, project, shown, [at])[0]
+    project.shown.check(at)
+    items = content_of(project, [at])[0]
     path = None
     if place < len(items) and items[place].get("href") and not items[place].get("is_remote"):
-        path = _media_file(services.files.folder, items[place]["text"].strip())
+        path = _media_file(project.files.folder, items[place]["text"].strip())
     if path is None:
         detail = "Only files of the folder that a task names are shown."
         raise Problem(404, "There is no such image or sound", detail)
@@ -198,19 +187,18 @@ def _media_file(folder: Path, name: str) -> Path | None:
 # ---- Collecting
 
 
-def collect_content(path: Path, options: Reading) -> pl.DataFrame:
+def collect_content(path: Path, options: Row) -> pl.DataFrame:
     """Return the content of all tasks of a file of votes; it may have no fields."""
     content = None
     # reading the votes reports what is wrong
     with suppress(InputError):
         sources = find_sources(path, options)
-        is_votes_only = options.shape == "transposed" or (
-            options.shape == "wide" and not options.columns
-        )
+        columns, shape = options.get("columns"), options.get("shape")
+        is_votes_only = shape == "transposed" or (shape == "wide" and not columns)
         if find_tool(sources[:1], options) is None:
-            hidden = {options.annotator, options.label, options.gold, *(options.columns or [])}
+            hidden = {*map(options.get, ("annotator", "label", "gold")), *(columns or [])}
             if not is_votes_only:
-                content = content_of_table(open_sources(sources), options.task, hidden)
+                content = content_of_table(open_sources(sources), options.get("task"), hidden)
         elif sources[0].record and path.stat().st_size <= MAX_BYTES:
             content = content_of_records(sources[0])
     return pl.DataFrame(schema={KEY: pl.String}) if content is None else content

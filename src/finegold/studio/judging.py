@@ -20,8 +20,8 @@ from finegold.studio.loaded import LoadedResult, Mask, by_gain
 from finegold.studio.problems import Problem
 from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.security import OWNER
-from finegold.studio.services import Reviewer, Scalar, Services, ServicesDep, plain_name
-from finegold.studio.store import Row, Store, name_key, now
+from finegold.studio.services import Project, ProjectDep, Reviewer, Scalar, plain_name
+from finegold.studio.store import Row, name_key, now
 from finegold.studio.tasks import HIDDEN, view_tasks
 from finegold.votes.encoding import MISSING, text_of
 
@@ -62,65 +62,62 @@ class Undo(BaseModel, extra="forbid"):
 # ---- The log
 
 
-def truth_rows(store: Store, project: int) -> dict[str, Row]:
+def truth_rows(project: Project) -> dict[str, Row]:
     """Return the row that counts for each task with a truth: people come before files."""
-    rows = store.rows(
+    rows = project.rows(
         "SELECT * FROM judgement WHERE project = ? AND kind IN ('truth', 'known') AND NOT undone"
-        " AND sample IS NULL ORDER BY source IS NULL, id",
-        project,
+        " AND sample IS NULL ORDER BY source IS NULL, id"
     )
     newest = {name_key(row["task"]): row for row in rows}
     return {key: row for key, row in newest.items() if row["value"] is not None}
 
 
-def truths_of(store: Store, project: int) -> dict[Any, Any]:
-    return {row["task"]: row["value"] for row in truth_rows(store, project).values()}
+def truths_of(project: Project) -> dict[Any, Any]:
+    return {row["task"]: row["value"] for row in truth_rows(project).values()}
 
 
-def notes_of(store: Store, project: int) -> dict[str, list[Row]]:
+def notes_of(project: Project) -> dict[str, list[Row]]:
     """Return the comments on each task."""
     notes = defaultdict(list)
-    for row in store.rows(
-        "SELECT * FROM judgement WHERE project = ? AND kind = 'note' AND NOT undone ORDER BY id",
-        project,
+    for row in project.rows(
+        "SELECT * FROM judgement WHERE project = ? AND kind = 'note' AND NOT undone ORDER BY id"
     ):
         notes[name_key(row["task"])].append(row)
     return notes
 
 
-def set_aside(store: Store, project: int, kind: str, reviewer: str | None = None) -> dict[str, Row]:
+def set_aside(project: Project, kind: str, reviewer: str | None = None) -> dict[str, Row]:
     """Return the newest row of each task that was skipped or sent back and that nobody judged
     since (None: by any reviewer).
     """
-    rows = store.rows(
+    rows = project.rows(
         "SELECT * FROM judgement WHERE project = ? AND kind = ? AND NOT undone AND sample IS NULL"
         " AND (? IS NULL OR reviewer = ?) ORDER BY id",
-        *(project, kind, reviewer, reviewer),
+        *(kind, reviewer, reviewer),
     )
-    judged = truth_rows(store, project) if rows else {}
+    judged = truth_rows(project) if rows else {}
     return {key: row for row in rows if (key := name_key(row["task"])) not in judged}
 
 
 def actions_of(
-    store: Store, project: int, reviewer: str, sample: int | None, action: int | None = None
+    project: Project, reviewer: str, sample: int | None, action: int | None = None
 ) -> list[Row]:
     """Return what a reviewer did, the newest first: what was not undone, or the given action."""
-    return store.rows(
+    return project.rows(
         "SELECT * FROM judgement WHERE project = ? AND reviewer = ? AND sample IS ? AND source IS"
         f" NULL AND kind IN {ACTIONS} AND (id = ? OR (? IS NULL AND NOT undone))"
         " ORDER BY id DESC LIMIT 20",
-        *(project, reviewer, sample, action, action),
+        *(reviewer, sample, action, action),
     )
 
 
-def progress_of(store: Store, project: int) -> dict[str, Row]:
+def progress_of(project: Project) -> dict[str, Row]:
     """Return what each person did."""
     people: dict[str, Any] = defaultdict(Counter)
     names = {"truth": "judged", "skip": "skipped", "send_back": "sent_back"}
-    for row in store.rows(
+    for row in project.rows(
         "SELECT * FROM judgement WHERE project = ? AND NOT undone AND source IS NULL"
-        f" AND kind IN {ACTIONS} ORDER BY id",
-        project,
+        f" AND kind IN {ACTIONS} ORDER BY id"
     ):
         did = people[row["reviewer"]]
         did["checked" if row["sample"] else names[row["kind"]]] += 1
@@ -131,19 +128,19 @@ def progress_of(store: Store, project: int) -> dict[str, Row]:
     return people
 
 
-def states_of(services: Services, project: int, shown: LoadedResult) -> dict[str, Mask]:
+def states_of(project: Project) -> dict[str, Mask]:
     """Return which tasks are judged, checked, accepted and so on."""
-    store = services.store
+    shown = project.shown
     rows = {
-        "judged": truth_rows(store, project).values(),
-        "sent back": set_aside(store, project, "send_back").values(),
-        "commented": [notes[0] for notes in notes_of(store, project).values()],
+        "judged": truth_rows(project).values(),
+        "sent back": set_aside(project, "send_back").values(),
+        "commented": [notes[0] for notes in notes_of(project).values()],
     }
     states = {state: shown.among([row["task"] for row in each]) for state, each in rows.items()}
     states["judged"] |= shown.labelled.gold != MISSING
-    checked = measuring.checked_truths(services, project).values()
+    checked = measuring.checked_truths(project).values()
     states["checked"] = shown.among([each.task for each in checked])
-    states["accepted"] = measuring.accepted_mask(services, project, shown)
+    states["accepted"] = measuring.accepted_mask(project)
     states["open"] = ~(states["judged"] | states["checked"] | states["accepted"])
     return states
 
@@ -152,20 +149,16 @@ def words(label: object) -> str:
     return ", ".join(map(text_of, label)) if isinstance(label, list) else text_of(label)
 
 
-def add_truths(
-    store: Store, project: int, source: int, name: str, truths: Iterable[tuple[Any, Any]]
-) -> None:
+def add_truths(project: Project, source: int, name: str, truths: Iterable[tuple[Any, Any]]) -> None:
     """Add truths of a file. People who judged the task, or will, are right."""
-    with store.changing(project):
+    with project.changing():
         for task, label in truths:
-            _write(store, project, "truth", task, label, name, source=source)
+            _write(project, "truth", task, label, name, source=source)
 
 
-def _write(
-    store: Store, project: int, kind: str, task: Any, value: Any, reviewer: str, **more: Any
-) -> int:
+def _write(project: Project, kind: str, task: Any, value: Any, reviewer: str, **more: Any) -> int:
     columns = {"task": task, "reviewer": reviewer, "at": now(), "value": value, **more}
-    return store.insert("judgement", project=project, kind=kind, **columns)
+    return project.store.insert("judgement", project=project.id, kind=kind, **columns)
 
 
 # ---- Judging
@@ -173,29 +166,29 @@ def _write(
 
 @router.post("/judgements", dependencies=REVIEWERS)
 def judge(
-    project: int, given: Judgement, request: Request, services: ServicesDep, reviewer: Reviewer
+    project: ProjectDep, given: Judgement, request: Request, reviewer: Reviewer
 ) -> dict[str, int]:
     """Judge one task or several. It is on disk when the response arrives; the next fit uses it."""
-    store, kind = services.store, given.kind
+    kind = given.kind
     if kind == "settle" and (given.sample is None or visitor_of(request).name != OWNER):
         raise Problem(403, "Only the lead settles disagreements")
     if given.sample is not None:
-        return {"action": _answer(services, project, given, reviewer)}
-    result = services.loaded.shown(project)
+        return {"action": _answer(project, given, reviewer)}
+    result = project.shown
     codes = [result.find(task) for task in given.tasks]
     value: Any = given.text.strip() if kind == "note" else None
     if kind == "truth" and given.label is not None:
         value = result.class_of(given.label)
     if kind == "note" and not value:
         raise Problem(422, "The comment is blank", "Write something, or leave it.")
-    handed = name_key(services.holds.of(project, reviewer))
+    handed = name_key(project.services.holds.of((project.id, None), reviewer))
     is_from_queue = kind == "truth" and [handed] == [
         name_key(result.task_name(code)) for code in codes
     ]
-    with store.changing(project):
-        known, action = truth_rows(store, project), 0
+    with project.changing():
+        known, action = truth_rows(project), 0
         if is_from_queue:
-            _add_known(services, project, result, codes[0], known)
+            _add_known(project, codes[0], known)
         for code in codes:
             task = result.task_name(code)
             old = known.get(name_key(task))
@@ -207,7 +200,7 @@ def judge(
                 then = result.label_value(code)
             n_votes = int(result.labelled.votes_per_task[code])
             more = {"label_then": then if kind == "truth" else None, "n_votes": n_votes}
-            action = _write(store, project, kind, task, value, reviewer, **more)
+            action = _write(project, kind, task, value, reviewer, **more)
     return {"action": action}
 
 
@@ -219,15 +212,13 @@ def _check_before(old: Row | None, before: Any) -> None:
         raise Problem(409, "This task was judged by somebody else", detail, current=current)
 
 
-def _add_known(
-    services: Services, project: int, result: LoadedResult, code: int, known: dict[str, Row]
-) -> None:
+def _add_known(project: Project, code: int, known: dict[str, Row]) -> None:
     """Add the truths of sampled tasks that come before this one in the queue.
 
     Reviewers are not asked again about tasks that a sample has checked. The method learns them
     when it would have learned them without the sample, so that the sample stays like the others.
     """
-    checked = list(measuring.checked_truths(services, project).values())
+    result, checked = project.shown, list(measuring.checked_truths(project).values())
     if not checked:
         return
     place = np.empty(len(result.result.label_codes), np.int64)
@@ -238,44 +229,43 @@ def _add_known(
         if is_before and name_key(each.task) not in known:
             n_votes = int(result.result.votes_per_task[task])
             more = {"label_then": result.label_value(task), "n_votes": n_votes}
-            _write(services.store, project, "known", each.task, each.label, each.by, **more)
+            _write(project, "known", each.task, each.label, each.by, **more)
 
 
-def _answer(services: Services, project: int, given: Judgement, reviewer: str) -> int:
-    store, sample = services.store, measuring.find_sample(services, project, given.sample)
-    result = services.loaded.of(project, sample.fit)
+def _answer(project: Project, given: Judgement, reviewer: str) -> int:
+    sample = measuring.find_sample(project, given.sample)
+    result = project.services.loaded.of(project.id, sample.fit)
     is_settling, is_skip = given.kind == "settle", given.kind == "skip"
     allowed = sample.tasks if is_settling else sample.tasks_for(reviewer)
     if given.kind in ("send_back", "note") or (given.label is None and not is_skip):
         raise Problem(422, "This is no answer", "Say which class is right.")
     label = None if is_skip else result.class_of(given.label)
     action = 0
-    with store.changing(project):
+    with project.changing():
         for task in given.tasks:
             own = result.task_name(result.find(task))
             if own not in allowed:
                 detail = "It was not drawn, or it belongs to another auditor."
                 raise Problem(404, "This task is not yours to check", detail)
             who = "" if is_settling else reviewer
-            action = _write(store, project, given.kind, own, label, who, sample=sample.id)
+            action = _write(project, given.kind, own, label, who, sample=sample.id)
     return action
 
 
 @router.post("/undo", dependencies=REVIEWERS)
-def undo(project: int, which: Undo, services: ServicesDep, reviewer: Reviewer) -> Row:
+def undo(project: ProjectDep, which: Undo, reviewer: Reviewer) -> Row:
     """Undo an action of the reviewer: a judgement, a skip, sending back, or an answer."""
-    store = services.store
-    with store.changing(project):
-        found = actions_of(store, project, reviewer, which.sample, which.action)
+    with project.changing():
+        found = actions_of(project, reviewer, which.sample, which.action)
         if not found:
             raise Problem(409, "There is nothing to undo")
         row = found[0]
-        newest = truth_rows(store, project).get(name_key(row["task"]), row)
+        newest = truth_rows(project).get(name_key(row["task"]), row)
         is_truth = row["kind"] == "truth" and which.sample is None
         if row["undone"] or (is_truth and newest["id"] > row["id"]):
             detail = "Another tab or a program changed it; nothing was undone."
             raise Problem(409, "The truth has changed", detail)
-        store.run("UPDATE judgement SET undone = 1 WHERE id = ?", row["id"])
+        project.store.run("UPDATE judgement SET undone = 1 WHERE id = ?", row["id"])
     return {"action": _shown(row)}
 
 
@@ -284,17 +274,16 @@ def _shown(action: Row) -> Row:
 
 
 @router.get("/judgements", dependencies=REVIEWERS_WHO_SEE)
-def all_truths(project: int, services: ServicesDep) -> list[Row]:
+def all_truths(project: ProjectDep) -> list[Row]:
     """Return every truth that counts, of people and of files."""
     names = ("task", "label_then", "reviewer", "at")
-    rows = truth_rows(services.store, project).values()
+    rows = truth_rows(project).values()
     return [{"label": row["value"], **{name: row[name] for name in names}} for row in rows]
 
 
 @router.get("/next", dependencies=REVIEWERS)
 def next_tasks(
-    project: int,
-    services: ServicesDep,
+    project: ProjectDep,
     reviewer: Reviewer,
     sample: Annotated[int | None, Query(ge=1, description="Tasks of this random sample.")] = None,
     most: Annotated[int, Query(ge=1, le=100)] = 2,
@@ -306,30 +295,28 @@ def next_tasks(
     accepted, checked, or sent back and still wait for votes; where tasks are judged blindly, their
     votes and labels are left out.
     """
-    store, row = services.store, services.store.project(project)
-    found, queue = None, (project, sample) if sample else project
+    found, holds, queue = None, project.services.holds, (project.id, sample)
     if sample is not None:
-        found = measuring.find_sample(services, project, sample)
-        result = services.loaded.of(project, found.fit)
-    else:
-        result = services.loaded.shown(project)
-    skipped = set_aside(store, project, "skip", reviewer)
-    sent_back = set_aside(store, project, "send_back")
-    with services.holds.choosing:
-        held = services.holds.by_others(queue, reviewer)
+        found = measuring.find_sample(project, sample)
+        project = Project(project.services, project.id, found.fit)
+    result = project.shown
+    skipped = set_aside(project, "skip", reviewer)
+    sent_back = set_aside(project, "send_back")
+    with holds.choosing:
+        held = holds.by_others(queue, reviewer)
         # Truths are read here: whoever judged a task meanwhile does not hold it any more.
-        truths = truth_rows(store, project)
+        truths = truth_rows(project)
         if found is not None:
             waiting = found.waiting(reviewer, held)
             left, codes = len(waiting), result.codes_of(waiting[:most]).tolist()
             total = len(found.tasks_for(reviewer))
         else:
             seen = (held, skipped.values(), sent_back.values())
-            left, codes = _waiting(services, project, result, *seen, most)
+            left, codes = _waiting(project, *seen, most)
             total = left + len(truths)
         handed = result.task_name(codes[0]) if codes else None
-        services.holds.hold(queue, reviewer, handed)
-    tasks = view_tasks(services, project, result, codes)
+        holds.hold(queue, reviewer, handed)
+    tasks, row = view_tasks(project, codes), project.row
     hides = row["blind"] or sample is not None
     return {
         "left": left,
@@ -343,22 +330,20 @@ def next_tasks(
         "classes": [plain_name(name) for name in result.classes],
         "guidelines": row["guidelines"],
         "tasks": [task | HIDDEN for task in tasks] if hides else tasks,
-        "actions": [_shown(each) for each in actions_of(store, project, reviewer, sample)],
+        "actions": [_shown(each) for each in actions_of(project, reviewer, sample)],
     }
 
 
 def _waiting(
-    services: Services,
-    project: int,
-    result: LoadedResult,
+    project: Project,
     held: list[Any],
     skipped: Iterable[Row],
     sent_back: Iterable[Row],
     most: int,
 ) -> tuple[int, list[int]]:
     """Return the number of tasks without a truth, and the first of those to judge."""
-    n = len(result.result.label_codes)
-    is_open = states_of(services, project, result)["open"][:n]
+    result, n = project.shown, len(project.shown.result.label_codes)
+    is_open = states_of(project)["open"][:n]
     left = int(np.count_nonzero(is_open))
     is_open &= ~result.among(held)[:n]
     for row in sent_back:

@@ -28,7 +28,7 @@ from finegold.studio.loaded import LoadedResult, Mask
 from finegold.studio.problems import Problem
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
 from finegold.studio.security import MAX_REVIEWER_LENGTH
-from finegold.studio.services import Services, ServicesDep, plain_name
+from finegold.studio.services import Project, ProjectDep, plain_name
 from finegold.studio.store import Row, name_key, now
 from finegold.votes.encoding import MISSING, text_of, to_list
 
@@ -165,18 +165,17 @@ class Sample:
 # ---- Reading samples
 
 
-def all_samples(services: Services, project: int) -> list[Sample]:
+def all_samples(project: Project) -> list[Sample]:
     """Return the samples of a project, the newest last. Tasks that an earlier one checked need no
     second check.
     """
-    store, samples = services.store, {}
-    for row in store.rows("SELECT * FROM sample WHERE project = ? ORDER BY id", project):
+    samples = {}
+    for row in project.rows("SELECT * FROM sample WHERE project = ? ORDER BY id"):
         plan, names = row["plan"], ("id", "fit", "at", "auditors", "overlap")
         own = {name: row[name] for name in names} | {"closed": bool(row["closed"])}
         samples[row["id"]] = Sample(**own, **plan)
-    answers = store.rows(
-        "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone ORDER BY id",
-        project,
+    answers = project.rows(
+        "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone ORDER BY id"
     )
     checked: dict[str, Checked] = {}
     for sample in samples.values():
@@ -198,16 +197,16 @@ def all_samples(services: Services, project: int) -> list[Sample]:
     return list(samples.values())
 
 
-def checked_truths(services: Services, project: int) -> dict[str, Checked]:
+def checked_truths(project: Project) -> dict[str, Checked]:
     """Return the tasks that samples have checked, by the keys of their names."""
     checked: dict[str, Checked] = {}
-    for sample in all_samples(services, project):
+    for sample in all_samples(project):
         checked |= sample.checked
     return checked
 
 
-def find_sample(services: Services, project: int, sample: int | None) -> Sample:
-    for each in all_samples(services, project):
+def find_sample(project: Project, sample: int | None) -> Sample:
+    for each in all_samples(project):
         if each.id == sample:
             return each
     raise Problem(404, "There is no such sample", "Ask the lead to draw one under Measure.")
@@ -267,17 +266,18 @@ def reviewer_error(n_shared: int, n_apart: int) -> float:
     return (n_apart / 2 + PRIOR_ERROR * PRIOR_SHARED) / (n_shared + PRIOR_SHARED)
 
 
-def measure(services: Services, project: int, result: LoadedResult) -> Row | None:
+def measure(project: Project) -> Row | None:
     """Return how many labels of a result are right (a share, its interval, and where it comes
     from), by all samples that are over and that speak for the same tasks; None if there is none.
     """
-    every = all_samples(services, project)
+    every = all_samples(project)
     over = [each for each in every if each.is_over and each.truths]
     if not over:
         return None
     newest = over[-1]
     total = newest.population + newest.known
     samples = [each for each in over if each.population + each.known == total]
+    result = project.shown
     n_shared, n_apart = (sum(len(getattr(e, name)) for e in every) for name in ("shared", "apart"))
     error = reviewer_error(n_shared, n_apart)
     half, estimate = np.zeros(2), 0.0
@@ -317,9 +317,11 @@ def measure(services: Services, project: int, result: LoadedResult) -> Row | Non
 
 
 def _explain(m: Row) -> list[str]:
+    by = ", ".join(m["by"]) or "the lead"
     words = [
         f"Between {100 * m['low']:.1f} % and {100 * m['high']:.1f} %, with 95 % certainty: measured"
-        f" on {m['n_checks']:,} random tasks, the last of them on {m['at'][:10]}."
+        f" on {m['n_checks']:,} of {m['n_tasks']:,} tasks, drawn at random and checked by {by}, the"
+        f" last of them on {m['at'][:10]}."
     ]
     if m["is_carried"]:
         words.append(
@@ -346,61 +348,53 @@ def _explain(m: Row) -> list[str]:
     return words
 
 
-def for_report(measured: Row | None, result: LoadedResult) -> dict[str, Any] | None:
+def for_report(project: Project) -> dict[str, Any] | None:
     """Return the measurement as the report takes it."""
+    measured = measure(project)
     if measured is None:
         return None
     accuracy = {name: measured[name] for name in ("estimate", "low", "high")}
     return {
         "accuracy": {**accuracy, "checked": measured["n_checks"]},
         "date": measured["at"],
-        "method": result.result.method,
+        "method": project.shown.result.method,
         "tasks": measured["n_tasks"],
     }
 
 
 def certificate_html(title: str, measured: Row) -> str:
     """Return the measurement as a page of its own."""
-    facts = {
-        "labels of": f"fit {measured['shown']}, drawn from fit {measured['fit']}",
-        "tasks": f"{measured['n_tasks']:,}",
-        "random tasks checked": f"{measured['n_checks']:,}",
-        "checked by": ", ".join(measured["by"]) or "the owner",
-        "last check": measured["at"][:10],
-    }
-    rows = "".join(f"<tr><th>{name}<td>{html.escape(value)}" for name, value in facts.items())
     words = "".join(f"<p>{html.escape(each)}</p>" for each in measured["sentences"])
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>How many labels are right'
         "</title><style>body{font:16px/1.5 sans-serif;max-width:45em;margin:2em auto;padding:0 1em}"
-        "th,td{text-align:left;padding:.2em 1em .2em 0;vertical-align:top}</style>"
-        f"<p>{html.escape(title)}</p><h1>{measured['headline']}</h1>{words}"
-        f"<h2>How it was measured</h2><table>{rows}</table></html>"
+        f"</style><p>{html.escape(title)}</p><h1>{measured['headline']}</h1>{words}</html>"
     )
 
 
 # ---- Accepting
 
 
-def accepted_row(services: Services, project: int) -> Row | None:
+def accepted_row(project: Project) -> Row | None:
     """Return the newest acceptance that was not taken back."""
-    return services.store.row(
+    return project.store.row(
         "SELECT * FROM judgement WHERE project = ? AND kind = 'accept' AND NOT undone"
         " ORDER BY id DESC LIMIT 1",
-        project,
+        project.id,
     )
 
 
-def accepted_mask(services: Services, project: int, result: LoadedResult) -> Mask:
+def accepted_mask(project: Project) -> Mask:
     """Return which labels were accepted: those of the most confident tasks when the lead accepted
     them, as far as they have not changed since.
     """
+    result = project.shown
     mask = np.zeros(len(result.labelled.label_codes), np.bool_)
-    row = accepted_row(services, project)
+    row = accepted_row(project)
     if row is None:
         return mask
     if row["id"] not in result.accepted:
-        path = services.files.stored(row["value"]["blob"], "accepted.parquet")
+        path = project.files.stored(row["value"]["blob"], "accepted.parquet")
         table = pl.read_parquet(path)
         codes = result.codes_of([json.loads(task) for task in table["task"]])
         known = np.flatnonzero(codes != MISSING)
@@ -415,18 +409,17 @@ def accepted_mask(services: Services, project: int, result: LoadedResult) -> Mas
 
 
 @router.get("/samples", dependencies=REVIEWERS_WHO_SEE)
-def samples(project: int, services: ServicesDep) -> list[Row]:
+def samples(project: ProjectDep) -> list[Row]:
     """Return all samples, the newest first: how far each is checked, and what it shows."""
-    found = reversed(all_samples(services, project))
-    return [view_sample(services, project, each) for each in found]
+    return [view_sample(project, each) for each in reversed(all_samples(project))]
 
 
-def view_sample(services: Services, project: int, sample: Sample) -> Row:
+def view_sample(project: Project, sample: Sample) -> Row:
     # a fit that was replaced is not loaded again for its old samples
-    result = services.loaded.shown(project)
+    result = project.shown
     n_done, n = len(sample.checked), len(sample.rows)
     n_acceptable = acceptable(sample, result) if sample.is_over else 0
-    accepted = (accepted_row(services, project) or {}).get("value", {})
+    accepted = (accepted_row(project) or {}).get("value", {})
     n_accepted = accepted["n"] if accepted.get("sample") == sample.id else 0
     names = {name_key(task): task for task in sample.tasks}
     apart = [
@@ -457,11 +450,15 @@ def view_sample(services: Services, project: int, sample: Sample) -> Row:
         }
         for who in sample.auditors or sample.people
     ]
+    # few checks measure the labels, but allow to accept none of them
+    fewest = maths.fewest_checks(sample.risk)
+    is_few = n < fewest and n < sample.population
+    promise = f"To accept labels unchecked takes {fewest} checks or more." if is_few else ""
     return {
         **{name: getattr(sample, name) for name in ("id", "at", "fit", "risk", "is_over")},
         "n": n,
         "done": n_done,
-        "promise": _promise(sample),
+        "promise": promise,
         "auditors": auditors,
         "shared": len(sample.shared),
         "agreed": len(sample.shared) - len(apart),
@@ -481,36 +478,20 @@ def _count(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
-def _promise(sample: Sample) -> str:
-    n, sizes, checks = len(sample.rows), np.array(sample.sizes), np.array(sample.checks)
-    confidence = np.array(sample.confidence)
-    expected = np.clip(confidence, maths.LEAST, maths.MOST) * checks
-    found = maths.accuracy_interval(sizes, checks, expected, confidence)
-    words = (
-        f"{_count(n, 'check')} will show the share of right labels to about"
-        f" ±{50 * (found.high - found.low):.0f} points."
-    )
-    fewest = maths.fewest_checks(sample.risk)
-    if n < fewest and n < sample.population:
-        words += f" To accept labels unchecked takes {fewest} checks or more."
-    return words
-
-
 @router.post("/samples", dependencies=ONLY_OWNER, status_code=201)
-def draw(project: int, wanted: Wanted, services: ServicesDep) -> Row:
+def draw(project: ProjectDep, wanted: Wanted) -> Row:
     """Draw tasks at random from the result that is shown. Earlier samples are kept."""
     people = [name.strip() for name in wanted.auditors]
     if len(set(people)) < len(people):
         raise Problem(422, "An auditor is named twice", "Name each of them once.")
-    store, result = services.store, services.loaded.shown(project)
-    earlier = store.rows("SELECT 1 FROM sample WHERE project = ?", project)
+    result, earlier = project.shown, all_samples(project)
     seed = len(earlier) if wanted.seed is None else wanted.seed
     plan = draw_plan(result, wanted.n, wanted.risk, seed)
-    with store.changing(project):
+    with project.changing():
         overlap = wanted.overlap if len(people) > 1 else 0.0
         more = {"plan": plan, "auditors": people, "overlap": overlap, "at": now()}
-        sample = store.insert("sample", project=project, fit=result.fit, **more)
-    return view_sample(services, project, find_sample(services, project, sample))
+        sample = project.store.insert("sample", project=project.id, fit=result.fit, **more)
+    return view_sample(project, find_sample(project, sample))
 
 
 def draw_plan(result: LoadedResult, n: int, risk: float, seed: int) -> dict[str, Any]:
@@ -542,41 +523,41 @@ def draw_plan(result: LoadedResult, n: int, risk: float, seed: int) -> dict[str,
 
 
 @router.post("/samples/{sample:id}/close", dependencies=ONLY_OWNER)
-def close(project: int, sample: int, services: ServicesDep) -> Row:
+def close(project: ProjectDep, sample: int) -> Row:
     """End a sample before all its tasks are checked: the interval allows for any answer to them."""
-    if not find_sample(services, project, sample).truths:
+    if not find_sample(project, sample).truths:
         raise Problem(409, "Nothing is checked yet", "Check some of its tasks first.")
-    with services.store.changing(project):
-        services.store.update("sample", sample, closed=1)
-    return view_sample(services, project, find_sample(services, project, sample))
+    with project.changing():
+        project.store.update("sample", sample, closed=1)
+    return view_sample(project, find_sample(project, sample))
 
 
 @router.post("/samples/{sample:id}/accept", dependencies=ONLY_OWNER)
-def accept(project: int, sample: int, services: ServicesDep) -> Row:
+def accept(project: ProjectDep, sample: int) -> Row:
     """Accept the most confident labels, as many as the sample allows."""
-    found, shown = find_sample(services, project, sample), services.loaded.shown(project)
+    found, shown = find_sample(project, sample), project.shown
     n = acceptable(found, shown) if found.is_over else 0
     if not n:
         detail = "More checks, or a higher risk, may allow some."
         raise Problem(409, "No label can be accepted by this sample", detail)
-    drawn = services.loaded.of(project, found.fit)
+    drawn = project.services.loaded.of(project.id, found.fit)
     tasks = np.flatnonzero(drawn.labelled.gold == MISSING)
     surest = tasks[maths.by_confidence(np.asarray(drawn.confidence[tasks], np.float64))][:n]
     names = to_list(drawn.labelled.task_names[surest])
     codes = shown.codes_of(names).tolist()
     labels = [shown.label_texts([code])[0] if code != MISSING else "" for code in codes]
     table = pl.DataFrame({"task": list(map(name_key, names)), "label": labels})
-    blob = services.files.keep(table.write_parquet, ".parquet")
+    blob = project.files.keep(table.write_parquet, ".parquet")
     value = {"n": n, "sample": sample, "fit": found.fit, "risk": found.risk, "blob": blob}
-    with services.store.changing(project):
-        said = {"kind": "accept", "task": "", "value": value, "reviewer": "", "at": now()}
-        services.store.insert("judgement", project=project, **said)
-    return view_sample(services, project, found)
+    said = {"kind": "accept", "task": "", "value": value, "reviewer": "", "at": now()}
+    with project.changing():
+        project.store.insert("judgement", project=project.id, **said)
+    return view_sample(project, found)
 
 
 @router.delete("/accepted", dependencies=ONLY_OWNER, status_code=204, response_class=Response)
-def undo_accept(project: int, services: ServicesDep) -> None:
+def undo_accept(project: ProjectDep) -> None:
     """Take back the acceptance of labels."""
     sql = "UPDATE judgement SET undone = 1 WHERE project = ? AND kind = 'accept'"
-    with services.store.changing(project):
-        services.store.run(sql, project)
+    with project.changing():
+        project.store.run(sql, project.id)

@@ -19,9 +19,9 @@ from finegold.studio import judging, measuring
 from finegold.studio.fits import fits_of
 from finegold.studio.loaded import DOUBTS, LoadedResult, plan_of
 from finegold.studio.problems import Problem
-from finegold.studio.reading import Reading, read_log
+from finegold.studio.reading import read_log
 from finegold.studio.rights import REVIEWERS_WHO_SEE
-from finegold.studio.services import Services, ServicesDep, Shown
+from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
 from finegold.studio.votes import vote_sources
 from finegold.votes.encoding import text_of
@@ -36,13 +36,13 @@ DID |= {"check": "checked", "note": "commented on", "settle": "settled"}
 
 
 @router.get("/summary", dependencies=REVIEWERS_WHO_SEE)
-def summary(project: int, shown: Shown, services: ServicesDep) -> Row:
+def summary(project: ProjectDep) -> Row:
     """Return how good the labels are: by the newest measurement, or what was voted where nothing
     was measured.
     """
-    result, labelled = shown.result, shown.labelled
-    measured = measuring.measure(services, project, shown)
-    states = judging.states_of(services, project, shown)
+    shown, result = project.shown, project.shown.result
+    measured = measuring.measure(project)
+    states = judging.states_of(project)
     n_open = int(states["open"].sum())
     marks = {name: int(mask.sum()) for name, mask in shown.marks.items()}
     headline, sentences = _words(shown, marks)
@@ -53,19 +53,19 @@ def summary(project: int, shown: Shown, services: ServicesDep) -> Row:
         "measured": measured,
         "headline": headline,
         "sentences": sentences,
-        "n_tasks": len(labelled.label_codes),
+        "n_tasks": len(shown.labelled.label_codes),
         "n_votes": shown.votes.n_votes,
         "n_annotators": len(result.accuracy),
-        "n_truths": len(judging.truth_rows(services.store, project)),
+        "n_truths": len(judging.truth_rows(project)),
         "n_predicted": marks["predicted"],
         "n_accepted": int(states["accepted"].sum()),
-        "n_checked": len(measuring.checked_truths(services, project)),
+        "n_checked": len(measuring.checked_truths(project)),
         "n_open": n_open,
         "marks": marks,
         "is_sets": shown.is_sets,
         "classes": shown.class_texts,
         "models": [record._asdict() for record in models],
-        "steps": _steps(services, project, shown, measured, n_open),
+        "steps": _steps(project, measured, n_open),
     }
 
 
@@ -82,12 +82,11 @@ def _words(shown: LoadedResult, marks: dict[str, int]) -> tuple[str, list[str]]:
     return "How many labels are right is not measured yet", words
 
 
-def _steps(
-    services: Services, project: int, shown: LoadedResult, measured: Row | None, n_open: int
-) -> list[Row]:
+def _steps(project: Project, measured: Row | None, n_open: int) -> list[Row]:
     """Return what to do next: the page, words, and why."""
+    shown = project.shown
     steps: list[tuple[str, str, str]] = []
-    samples = measuring.samples(project, services)
+    samples = measuring.samples(project)
     under_way = next((each for each in samples if not each["is_over"]), None)
     newest: Row = next((each for each in samples if each["is_over"]), {})
     if under_way is not None:
@@ -113,50 +112,49 @@ def _steps(
 
 
 @router.get("/sections/{name}", dependencies=REVIEWERS_WHO_SEE, response_class=HTMLResponse)
-def section(project: int, name: str, shown: Shown, services: ServicesDep) -> HTMLResponse:
+def section(project: ProjectDep, name: str) -> HTMLResponse:
     """Return a section of the report as HTML, without scripts and inline styles."""
     if name not in SECTIONS:
         raise Problem(404, "There is no such section", f"There are {', '.join(SECTIONS)}.")
-    measured = measuring.for_report(measuring.measure(services, project, shown), shown)
+    measured = measuring.for_report(project)
     taken = None if measured is None else measurement_of(measured)
-    subject = Subject(shown.result, measurement=taken, judges=_judges(services, project))
+    subject = Subject(project.shown.result, measurement=taken, judges=_judges(project))
     if name not in sections_of(subject):
         raise Problem(409, "This section does not apply to these labels")
     return HTMLResponse(render_section(name, subject))
 
 
-def _judges(services: Services, project: int) -> dict[str, Any] | None:
+def _judges(project: Project) -> dict[str, Any] | None:
     """Return what each LLM judge of a log is worth; None if the votes are not of a log."""
-    rows = vote_sources(services, project)
+    rows = vote_sources(project)
     row = next((row for row in rows if row["reading"].get("shape") == "judges"), None)
     if row is None:
         return None
-    with services.loaded.loading(project):
-        log = read_log(services.files.path_of(row), Reading(**row["reading"]))
+    with project.services.loaded.loading(project.id):
+        log = read_log(project.files.path_of(row), row["reading"])
     item, label = (
         {text_of(name): code for code, name in enumerate(names)}
         for names in (log.item_names, log.class_names)
     )
     # truths that people gave in the studio override those of the log
     gold = log.gold.copy()
-    for task, truth in judging.truths_of(services.store, project).items():
+    for task, truth in judging.truths_of(project).items():
         if text_of(task) in item and text_of(truth) in label:
             gold[item[text_of(task)]] = label[text_of(truth)]
     return assess(replace(log, gold=gold)).to_dict()
 
 
 @router.get("/history", dependencies=REVIEWERS_WHO_SEE)
-def history(project: int, services: ServicesDep) -> list[Row]:
+def history(project: ProjectDep) -> list[Row]:
     """Return what happened in the project, the newest first: files, fits, measurements, and how
     much each person did on a day.
     """
-    store = services.store
     # when, what, who
     events: list[tuple[str, str, str]] = []
-    for row in store.rows("SELECT * FROM source WHERE project = ? AND state != 'draft'", project):
+    for row in project.rows("SELECT * FROM source WHERE project = ? AND state != 'draft'"):
         state = " (removed since)" if row["state"] == "out" else ""
         events.append((row["at"], f"{row['name']} was added: {row['kind']}{state}", ""))
-    for fit in fits_of(store, project, "state IN ('done', 'replaced', 'failed')"):
+    for fit in fits_of(project, "state IN ('done', 'replaced', 'failed')"):
         facts, words = fit["facts"] or {}, f"Fit {fit['id']}"
         if facts:
             words += f": {facts['n_votes']:,} votes, {facts['truths']:,} truths"
@@ -165,21 +163,20 @@ def history(project: int, services: ServicesDep) -> list[Row]:
             words += f"; {share['headline'].replace('the', 'its', 1)} ({low:.1f} to {high:.1f} %)"
         words += ", failed" if fit["state"] == "failed" else ""
         events.append((fit["started"], words, ""))
-    for sample in measuring.all_samples(services, project):
+    for sample in measuring.all_samples(project):
         words = f"A random sample of {len(sample.rows):,} tasks was drawn from fit {sample.fit}"
         events.append((sample.at, words, ""))
         if sample.is_over and sample.last:
             people = ", ".join(filter(None, sample.people)) or "the lead"
             events.append((sample.last, f"Sample {sample.id} was checked by {people}", ""))
-    for row in store.rows(
+    for row in project.rows(
         "SELECT reviewer, CASE WHEN sample IS NULL OR kind != 'truth' THEN kind ELSE 'check' END AS"
         " kind, max(at) AS at, count(*) AS n FROM judgement WHERE project = ? AND NOT undone AND"
-        " source IS NULL AND kind NOT IN ('known', 'accept') GROUP BY 1, 2, substr(at, 1, 10)",
-        project,
+        " source IS NULL AND kind NOT IN ('known', 'accept') GROUP BY 1, 2, substr(at, 1, 10)"
     ):
         words = f"{DID[row['kind']]} {row['n']:,} task{'' if row['n'] == 1 else 's'}"
         events.append((row["at"], words, row["reviewer"]))
-    for row in store.rows("SELECT * FROM judgement WHERE project = ? AND kind = 'accept'", project):
+    for row in project.rows("SELECT * FROM judgement WHERE project = ? AND kind = 'accept'"):
         taken_back = " (taken back since)" if row["undone"] else ""
         events.append((row["at"], f"{row['value']['n']:,} labels were accepted{taken_back}", ""))
     found = [{"at": at, "words": words, "who": who} for at, words, who in sorted(events)[::-1]]

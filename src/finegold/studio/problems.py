@@ -27,7 +27,7 @@ class Problem(Exception):
         self.status, self.title, self.detail, self.more = status, title, detail, more
 
 
-NO_VOTES = (409, "There are no votes yet", "Add a file with votes, or post votes.")
+NO_VOTES = (409, "There are no votes yet", "Add a file with votes.")
 
 
 def words_of(message: object) -> str:

@@ -18,9 +18,9 @@ from finegold.studio.judging import progress_of
 from finegold.studio.problems import Problem
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS, visitor_of
 from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
-from finegold.studio.services import Services, ServicesDep
+from finegold.studio.services import Project, ProjectDep, Services, ServicesDep
 from finegold.studio.store import Row, Store, now
-from finegold.studio.votes import key_of
+from finegold.studio.votes import key_of, vote_sources
 
 router = APIRouter(tags=["projects"])
 
@@ -84,86 +84,81 @@ def list_projects(request: Request, services: ServicesDep) -> list[Row]:
     visitor = visitor_of(request)
     rows = services.store.rows("SELECT id FROM project ORDER BY id DESC")
     seen = [row["id"] for row in rows if visitor.project in (None, row["id"])]
-    return [describe(services, project, visitor) for project in seen]
+    return [describe(Project(services, project), visitor) for project in seen]
 
 
 @router.post("/projects", dependencies=ONLY_OWNER, status_code=201)
 def new_project(new: New, services: ServicesDep) -> Row:
     """Create a project; its sources come next."""
-    return describe(services, create_project(services, new.name))
+    return describe(create_project(services, new.name))
 
 
-def create_project(services: Services, name: str) -> int:
+def create_project(services: Services, name: str) -> Project:
     project = services.store.insert("project", name=name, created=now())
-    services.hub.notify(project)
-    return project
+    return Project(services, project)
 
 
 @router.get("/projects/{project:id}", dependencies=REVIEWERS)
-def get_project(project: int, request: Request, services: ServicesDep) -> Row:
-    return describe(services, project, visitor_of(request))
+def see_project(project: ProjectDep, request: Request) -> Row:
+    return describe(project, visitor_of(request))
 
 
 @router.patch("/projects/{project:id}", dependencies=ONLY_OWNER)
-def change_project(project: int, change: Change, services: ServicesDep) -> Row:
+def change_project(project: ProjectDep, change: Change) -> Row:
     """Rename a project, change how its tasks are shown, choose a fit, or exclude annotators, which
     fits it again.
     """
-    store = services.store
     if change.template:
-        check_template(services, project, change.template)
+        check_template(project, change.template)
     given = change.model_dump(exclude={"version", "crashed"}, exclude_none=True)
     if change.crashed is False:
         given["loading"] = 0
-    with store.changing(project, change.version):
-        before = store.project(project)["excluded"]
-        if change.shown is not None and not fits_of(
-            store, project, "id = ? AND state = 'done'", change.shown
-        ):
+    with project.changing(change.version):
+        before, wanted = project.row["excluded"], change.shown
+        if wanted and not fits_of(project, "id = ? AND state = 'done'", wanted):
             raise Problem(409, "This fit has no result", "Choose one that has finished.")
         if given:
-            store.update("project", project, **given)
+            project.store.update("project", project.id, **given)
     if change.excluded is not None and sorted(change.excluded) != sorted(before):
-        queue_fit(services, project)
-    return describe(services, project)
+        queue_fit(project)
+    return describe(project)
 
 
 @router.delete("/projects/{project:id}", dependencies=ONLY_OWNER, **NOTHING)
-def delete_project(project: int, services: ServicesDep) -> None:
+def delete_project(project: ProjectDep) -> None:
     """Delete a project with its sources, fits and judgements. Files in the folder are kept."""
-    store = services.store
-    services.jobs.cancel(project)
-    services.loaded.forget(project, [fit["id"] for fit in fits_of(store, project)])
-    with store.changing(project):
-        store.update("project", project, shown=None)
+    services, store, number = project.services, project.store, project.id
+    services.jobs.cancel(number)
+    services.loaded.forget(number, [fit["id"] for fit in fits_of(project)])
+    with project.changing():
+        store.update("project", number, shown=None)
         for table in ("judgement", "sample", "source"):
-            store.run(f"DELETE FROM {table} WHERE project = ?", project)
-        store.run("DELETE FROM project WHERE id = ?", project)
+            store.run(f"DELETE FROM {table} WHERE project = ?", number)
+        store.run("DELETE FROM project WHERE id = ?", number)
     store.sweep()
 
 
 @router.get(
     "/projects/{project:id}/events", dependencies=REVIEWERS, response_class=StreamingResponse
 )
-async def events(project: int, request: Request, services: ServicesDep) -> StreamingResponse:
+async def events(project: ProjectDep, request: Request) -> StreamingResponse:
     """Stream the project as server-sent events, each time it changes or a job makes progress."""
-    visitor = visitor_of(request)
+    visitor, services = visitor_of(request), project.services
 
     def state_now() -> str:
         if visitor.project is not None and find_visitor(services.store, visitor.session) is None:
             raise Problem(401, "The link was revoked")
         # streams of one kind of people share what they are told
-        version = services.store.project(project)["version"]
-        job = services.jobs.latest.get(project)
-        key = (version, None if job is None else str(job.shown()))
-        kind = (project, visitor.name == OWNER)
+        job = services.jobs.latest.get(project.id)
+        key = (project.row["version"], None if job is None else str(job.shown()))
+        kind = (project.id, visitor.name == OWNER)
         told = services.told.get(kind)
         if told is None or told[0] != key:
-            told = services.told[kind] = key, json.dumps(describe(services, project, visitor))
+            told = services.told[kind] = key, json.dumps(describe(project, visitor))
         return told[1]
 
     async def updates() -> AsyncIterator[str]:
-        async for has_changed in services.hub.listen(project):
+        async for has_changed in services.hub.listen(project.id):
             try:
                 state = await run_in_threadpool(state_now) if has_changed else None
             except Problem as problem:
@@ -176,27 +171,25 @@ async def events(project: int, request: Request, services: ServicesDep) -> Strea
     return StreamingResponse(updates(), media_type="text/event-stream")
 
 
-def describe(services: Services, project: int, visitor: Visitor | None = None) -> Row:
+def describe(project: Project, visitor: Visitor | None = None) -> Row:
     """Return a project, without what would tell a visitor who judges blindly about its labels."""
     # before the database, which is changed before the state of a job
-    latest, store = services.jobs.latest.get(project), services.store
+    latest = project.services.jobs.latest.get(project.id)
     job = None if latest is None else latest.shown()
-    with store.lock:
-        row = store.project(project)
-        fit = next(iter(fits_of(store, project, "id = ?", row["shown"])), None)
-        sources = store.rows(
-            "SELECT kind, reading FROM source WHERE project = ? AND state = 'in'", project
-        )
-        truths = store.rows(
+    with project.store.lock:
+        row = project.row
+        fit = next(iter(fits_of(project, "id = ?", row["shown"])), None)
+        sources = vote_sources(project)
+        truths = project.store.rows(
             "SELECT count(DISTINCT task) AS n, sum(at > ?) AS later FROM judgement WHERE project"
             " = ? AND kind IN ('truth', 'known') AND NOT undone AND sample IS NULL"
             " AND value IS NOT NULL AND value != 'null'",
-            *(fit["started"] if fit else "", project),
+            *(fit["started"] if fit else "", project.id),
         )[0]
-        samples = store.rows(
-            "SELECT id FROM sample WHERE project = ? AND NOT closed ORDER BY id DESC", project
+        samples = project.rows(
+            "SELECT id FROM sample WHERE project = ? AND NOT closed ORDER BY id DESC"
         )
-        key = key_of(services, project)
+        key = key_of(project)
     known = ((fit and fit["facts"]) or {}).pop("key", None)
     if visitor is not None and visitor.name != OWNER and row["blind"]:
         if fit is not None and fit["facts"] is not None:
@@ -247,37 +240,37 @@ def open_door(services: ServicesDep) -> dict[str, str]:
 
 
 @router.get("/projects/{project:id}/people", dependencies=ONLY_OWNER)
-def people(project: int, services: ServicesDep) -> dict[str, Any]:
+def people(project: ProjectDep) -> dict[str, Any]:
     """Return those who were invited or judged, what each did, and where they enter."""
-    rows = services.store.rows("SELECT * FROM person WHERE project = ? ORDER BY name", project)
-    everybody = progress_of(services.store, project)
+    rows = project.rows("SELECT * FROM person WHERE project = ? ORDER BY name")
+    everybody = progress_of(project)
     for row in rows:
         everybody.setdefault(row["name"], {})["revoked"] = bool(row["revoked"])
     found = [{"name": name, **did} for name, did in everybody.items()]
-    return {"people": found, "door": services.door}
+    return {"people": found, "door": project.services.door}
 
 
 @router.post("/projects/{project:id}/people", dependencies=ONLY_OWNER, status_code=201)
-def invite(project: int, who: Invited, services: ServicesDep) -> dict[str, str]:
+def invite(project: ProjectDep, who: Invited) -> dict[str, str]:
     """Invite a reviewer to this project. A second invitation of the same name replaces the first.
 
     Of the token, only the session that belongs to it is kept.
     """
-    name, token, store = who.name.strip(), new_token(), services.store
+    name, token, store = who.name.strip(), new_token(), project.store
     if not name or not name.isprintable():
         raise Problem(422, "This is not a name", "Write a name of visible characters.")
-    with store.changing(project):
+    with project.changing():
         known = store.row("SELECT project FROM person WHERE name = ?", name)
-        if known is not None and known["project"] != project:
+        if known is not None and known["project"] != project.id:
             detail = "Another project has a reviewer of this name; add something to it."
             raise Problem(409, "The name is taken", detail)
-        store.insert("person", name=name, project=project, session=session_of(token), at=now())
+        store.insert("person", name=name, project=project.id, session=session_of(token), at=now())
     return {"name": name, "token": token}
 
 
 @router.delete("/projects/{project:id}/people", dependencies=ONLY_OWNER, **NOTHING)
-def revoke(project: int, name: str, services: ServicesDep) -> None:
+def revoke(project: ProjectDep, name: str) -> None:
     """Revoke the link of a reviewer at once. Their judgements stay."""
-    with services.store.changing(project):
+    with project.changing():
         sql = "UPDATE person SET revoked = 1 WHERE project = ? AND name = ?"
-        services.store.run(sql, project, name)
+        project.store.run(sql, project.id, name)

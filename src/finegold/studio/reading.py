@@ -13,11 +13,9 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, Field, ValidationError, create_model, field_validator
-
 from finegold.errors import InputError, Placeholder, Remedy, warn_user
 from finegold.insight.judges.answers import whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
@@ -49,7 +47,7 @@ SHOWN_ROWS = 12
 # of each value that is shown
 SHOWN_CHARACTERS = 200
 # of a text, a list or a table in a request
-MAX_LENGTH = 10_000
+MOST = 100_000
 # letters of names that may be misspelled, and how alike the spellings are
 LEAST_NEAR, LEAST_ALIKE = 5, 0.85
 # of an export, to list its questions
@@ -57,88 +55,51 @@ PREVIEWED_BATCHES = 8
 # the format of a file that is no export, whatever it looks like
 TABLE = "table"
 
+Options = dict[str, Any]
 OPTIONS = options_of(ReadOptions, "studio")
 # options of text files
 DIALECT = [name for name, option in OPTIONS.items() if option.group == TEXT]
-TYPES: dict[str, Any] = {
-    "flag": bool,
-    "switch": bool | None,
-    "number": int | None,
-    "list": list[str] | None,
-    # a table of two columns comes as JSON
-    "path": dict[str, str] | None,
+SHAPES = ("long", "wide", "transposed", "judges")
+# what the studio asks for besides: what a row is, the sheet of a workbook, the columns with votes of
+# a wide or transposed table, a column with truths, whether to use those that an export marks, who
+# gave all votes, whom spellings of names mean, and further columns of a log of judges by their roles
+OWN: dict[str, Any] = {
+    **{"shape": "long", "sheet": None, "columns": None, "gold": None, "gold_marks": False},
+    **{"one_annotator": None, "people": None, "judges": None},
 }
+DEFAULTS: dict[str, Any] = {
+    **{field.name: field.default for field in fields(ReadOptions) if field.name in OPTIONS},
+    **{"alias": None, **OWN},
+}
+TYPES: dict[str, Any] = {
+    **{name: option.kind for name, option in OPTIONS.items()},
+    **{"gold_marks": "flag", "columns": "list", "people": "path", "judges": "path"},
+}
+KINDS: dict[str, Any] = {"flag": bool, "switch": bool, "number": int, "list": list, "path": dict}
+JUDGE_ROLES = [name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")]
 TITLES = {"alias": "Spellings", "header": "Names of the columns"}
 
 
-def _declared(names: Iterable[str]) -> dict[str, Any]:
-    """Return these options of the reader as fields of a model: types, limits and descriptions."""
-    defaults = {field.name: field.default for field in fields(ReadOptions)}
-    found: dict[str, Any] = {}
-    for name in names:
-        option, default = OPTIONS[name], defaults[name]
-        limits: dict[str, Any] = {}
-        kind: Any = TYPES.get(option.kind, str | None)
-        if option.kind == "number":
-            limits = {"ge": option.low, "le": option.high}
-        elif option.kind == "choice":
-            kind = Literal[option.choices] | None if default is None else Literal[option.choices]
-        elif option.kind not in ("flag", "switch"):
-            limits, default = {"max_length": MAX_LENGTH}, None
-        found[name] = (kind, Field(default=default, description=option.help, **limits))
-    return found
-
-
-class _Strict(BaseModel, extra="forbid"):
-    """The base of the models that are made from options."""
-
-
-_Dialect: Any = create_model("Dialect", __base__=_Strict, **_declared([*DIALECT, "format"]))
-
-
-# mypy does not see the declared fields
-class Layout(_Dialect):  # type: ignore[misc]
-    """How a file is written. What is not given is found."""
-
-    sheet: str | None = Field(default=None, max_length=200, description="The sheet of a workbook.")
-
-
-_rest = [name for name in OPTIONS if name not in Layout.model_fields]
-_Declared: Any = create_model("Declared", __base__=Layout, **_declared(_rest))
-
-
-class Reading(_Declared):  # type: ignore[misc]
-    """How to read a file. Columns that are not given are guessed from their names."""
-
-    shape: Literal["long", "wide", "transposed", "judges"] = Field(
-        default="long",
-        description="What a row is: a vote, a task, an annotator, or a call of an LLM judge.",
-    )
-    judges: dict[str, str] | None = Field(
-        default=None, description="Other columns of a log of LLM judges, by their roles."
-    )
-    columns: list[str] | None = Field(
-        default=None, description="The columns with votes in a wide or transposed table."
-    )
-    gold: str | None = Field(default=None, description="A column with known truths.")
-    gold_marks: bool = Field(default=False, description="Use the gold marks of an export.")
-    one_annotator: str | None = Field(
-        None, max_length=200, description="Who gave all votes of a table without annotators."
-    )
-    people: dict[str, str] | None = Field(
-        default=None, description="Spellings of annotators' names, and whom each means."
-    )
-
-    @field_validator("judges")
-    @classmethod
-    def _check_roles(cls, value: dict[str, str] | None) -> dict[str, str] | None:
-        if not {*(value or {})} <= {*options_of(LogReading)} - {"item", "judge", "verdict"}:
-            raise ValueError("a log of judges has no such role")
-        return value
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(**self.model_dump(include=set(Layout.model_fields)))
+def check_reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a file is read: the options that differ from the defaults. Raise an InputError for
+    one that there is not, or that has a wrong value.
+    """
+    for name, value in given.items():
+        if name not in DEFAULTS:
+            raise InputError(f"reading has no option {name!r}")
+        option, default = OPTIONS.get(name), DEFAULTS[name]
+        choices = SHAPES if name == "shape" else option.choices if option else ()
+        is_fine = isinstance(value, KINDS.get(TYPES.get(name, ""), str)) and len(str(value)) <= MOST
+        if isinstance(value, list | dict):
+            texts = [*value, *(value.values() if isinstance(value, dict) else [])]
+            is_fine &= all(isinstance(each, str) for each in texts)
+        if isinstance(value, int) and option is not None:
+            is_fine &= (option.low or 0) <= value <= (option.high or value)
+        if value != default and (not is_fine or (choices and value not in choices)):
+            raise InputError(f"{name} cannot be {value!r}")
+    if not {*(given.get("judges") or {})} <= {*JUDGE_ROLES}:
+        raise InputError(f"a log of judges has only {', '.join(JUDGE_ROLES)}")
+    return {name: value for name, value in given.items() if value != DEFAULTS[name]}
 
 
 def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -153,14 +114,10 @@ def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
         choices["columns"] = choices.pop(votes, None)
     if isinstance(choices.get("columns"), str):
         choices["columns"] = choices["columns"].split(",")
-    if not choices.keys() <= Reading.model_fields.keys():
-        return None
-    left_out = {
-        name: Reading.model_fields[name].default for name, value in choices.items() if value is None
-    }
-    with suppress(ValidationError):
-        valid: dict[str, Any] = Reading(**choices | left_out).model_dump(include=choices.keys())
-        return valid
+    left_out = {name: DEFAULTS.get(name) for name, value in choices.items() if value is None}
+    with suppress(InputError):
+        check_reading(choices | left_out)
+        return choices | left_out
     return None
 
 
@@ -189,7 +146,7 @@ def choices_that_repair(error: object) -> dict[str, Any] | None:
     return next((choices for remedy in remedies if (choices := choices_of(remedy.options))), None)
 
 
-def preview(path: Path, layout: Layout) -> dict[str, Any]:
+def preview(path: Path, layout: Options) -> dict[str, Any]:
     """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
     source, sheets = Source(path.name, path), list[str]()
     with suppress(InputError, OSError):
@@ -197,7 +154,7 @@ def preview(path: Path, layout: Layout) -> dict[str, Any]:
     nothing: dict[str, Any] = {
         **{"format": "", "is_export": False, "is_judge_log": False, "has_gold": False},
         **{"columns": [], "rows": [], "open": [], "questions": [], "includes": []},
-        **{"problem": None, "repair": None, "guess": Reading(), "sheets": sheets},
+        **{"problem": None, "repair": None, "guess": {}, "sheets": sheets},
     }
     try:
         sources = find_sources(path, layout)
@@ -210,13 +167,14 @@ def preview(path: Path, layout: Layout) -> dict[str, Any]:
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
         seen = {"problem": words_of(error), "repair": choices_that_repair(error)}
     found = nothing | seen
-    return found | {"guess": found["guess"].model_copy(update=layout.model_dump())}
+    written = {name: layout[name] for name in (*DIALECT, "format", "sheet") if name in layout}
+    return found | {"guess": check_reading(found["guess"] | written)}
 
 
-def find_sources(path: Path, layout: Layout) -> list[Source]:
+def find_sources(path: Path, layout: Options) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
     sources = [Source(str(path), path)]
-    if layout.sheet is None:
+    if layout.get("sheet") is None:
         sources = sources_of(str(path))
     else:
         # the name of a sheet is never part of a path
@@ -224,15 +182,18 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
         if not is_workbook(sources[0]):
             problem = "it is not a workbook, so it has no sheets; leave the sheet out"
             raise InputError(problem, str(path))
-        sources = [sheet_text(sources[0], layout.sheet)]
-    written: list[Source] = with_dialect(sources, layout.encoding, layout.separator, layout.header)
+        sources = [sheet_text(sources[0], layout["sheet"])]
+    given = DEFAULTS | layout
+    dialect = (given["encoding"], given["separator"], given["header"])
+    written: list[Source] = with_dialect(sources, *dialect)
     return written
 
 
-def find_tool(sources: list[Source], layout: Layout) -> Export | None:
-    if layout.format == TABLE:
+def find_tool(sources: list[Source], layout: Options) -> Export | None:
+    given = DEFAULTS | layout
+    if given["format"] == TABLE:
         return None
-    return find_export(sources, layout.format, may_be_table=layout.header == 0)
+    return find_export(sources, given["format"], may_be_table=given["header"] == 0)
 
 
 def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
@@ -247,15 +208,15 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
     shape = guess_shape(opened, None) if log is None else None
     roles: dict[str, Any] = {}
     if log is not None:
-        guess = Reading(shape="judges", **log)
+        guess = {"shape": "judges", **log}
     elif shape is not None and not shape.doubt:
         kind, ids = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
-        guess = Reading.model_validate({"shape": kind, ids: shape.ids, "columns": shape.votes})
+        guess = {"shape": kind, ids: shape.ids, "columns": shape.votes}
     else:
         for role in (TASK, ANNOTATOR, LABEL):
             free = [column for column in columns if column not in roles.values()]
             roles[role.name] = next(iter(candidates(free, role)), None)
-        guess = Reading(**roles)
+        guess = roles
     is_sheet = is_workbook(Source(path.name, path))
     return {
         "format": "Excel sheet" if is_sheet else f"{opened.sources[0].format.upper()} table",
@@ -285,7 +246,7 @@ def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
         "is_export": True,
         "columns": shown,
         "rows": _texts(votes.select(shown).head(SHOWN_ROWS)),
-        "guess": Reading(shape="judges" if is_log else "long", question=question),
+        "guess": {"shape": "judges" if is_log else "long", "question": question},
         "questions": questions,
         "includes": list(export.include),
         "has_gold": export.has_gold,
@@ -319,10 +280,11 @@ def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, s
     return near
 
 
-def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
+def read_votes(path: Path, reading_as: Options, watch: Callable[[Any], None]) -> Annotations:
     """Read the votes of a file. `watch` is called with the progress."""
+    options = DEFAULTS | reading_as
     # the swap of a log is undone, and failed calls are left out
-    if options.shape == "judges":
+    if options["shape"] == "judges":
         log = read_log(path, options)
         for note in log.notes:
             warn_user(note)
@@ -334,20 +296,19 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
         counts = replace(answers.counts, rows=log.n_verdicts, left_out=left_out)
         return replace(answers, counts=counts)
     # sources have their dialect
-    given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)
-    given["multi"] = options.multi
-    if given.get("format") == TABLE:
+    given = {name: options[name] for name in OPTIONS if name not in DIALECT}
+    if given["format"] == TABLE:
         given |= {"format": None, "layout": "long"}
-    if options.shape in ("wide", "transposed"):
-        votes = "annotator" if options.shape == "wide" else "task"
-        given |= {"layout": options.shape, votes: options.columns, "label": None}
-    gold: Any = True if options.gold_marks else None
-    gold = gold if options.gold is None else GoldColumn(options.gold)
+    if options["shape"] in ("wide", "transposed"):
+        votes = "annotator" if options["shape"] == "wide" else "task"
+        given |= {"layout": options["shape"], votes: options["columns"], "label": None}
+    gold: Any = True if options["gold_marks"] else None
+    gold = gold if options["gold"] is None else GoldColumn(options["gold"])
     source: Any = find_sources(path, options)
-    if options.one_annotator and options.shape == "long":
+    if options["one_annotator"] and options["shape"] == "long":
         opened = open_sources(source)
         given["annotator"] = "annotator"
-        who = pl.lit(options.one_annotator).alias("annotator")
+        who = pl.lit(options["one_annotator"]).alias("annotator")
         with reading(opened.sources[0]):
             source = opened.scans[0].with_columns(who).collect()
     return read(source, watch=watch, gold=gold, **given)
@@ -366,6 +327,7 @@ def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     return known or None
 
 
-def read_log(path: Path, options: Reading) -> JudgeLog:
-    named = {"item": options.task, "judge": options.annotator, "verdict": options.label}
-    return read_judge_log(str(path), **named, gold=options.gold, **options.judges or {})
+def read_log(path: Path, options: Options) -> JudgeLog:
+    given = DEFAULTS | options
+    named = {"item": given["task"], "judge": given["annotator"], "verdict": given["label"]}
+    return read_judge_log(str(path), **named, gold=given["gold"], **given["judges"] or {})

@@ -17,7 +17,7 @@ CREATE TABLE source (                       -- everything that arrives in a proj
     project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
     kind TEXT NOT NULL,                     -- votes, items, predictions or truths
     state TEXT NOT NULL,                    -- draft (looked at), in (used) or out (removed)
-    name TEXT NOT NULL,                     -- of the file or the folder; blank: votes that were posted
+    name TEXT NOT NULL,                     -- of the file or the folder
     place TEXT,                             -- its name in the folder of the studio, if it lies there
     blob INTEGER,                           -- its bytes, if it was sent
     content INTEGER,                        -- the blob of what its tasks look like, a Parquet file

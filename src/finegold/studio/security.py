@@ -3,7 +3,7 @@
 - The Host header must name this machine, which prevents DNS rebinding.
 - The request must carry the token as a bearer token or a session cookie. The first page also takes
   the token, or a one-time code, in its address, and sets the cookie, which does not contain it.
-- A reviewer has a token of their own. What it is good for, each route declares (`rights.py`).
+- An invited reviewer has a token of their own. What it is good for, each route declares (`rights.py`).
 - A request that changes something must come from the studio's own pages, not from another site.
 - The body must not exceed the upload limit. Its Content-Length is checked before it is read.
 """
@@ -107,18 +107,6 @@ class Rules:
     public_name: str | None = None
     first_page: str = "/"
     codes: Codes = field(default_factory=Codes)
-    # names of people who judge, each with a token of their own
-    reviewers: tuple[str, ...] = ()
-
-    @property
-    def tokens(self) -> dict[str, str]:
-        """The name of the person whom each token belongs to."""
-        return {self.token: OWNER} | {self.token_of(name): name for name in self.reviewers}
-
-    def token_of(self, reviewer: str) -> str:
-        """Return a reviewer's token, which is valid as long as the owner's."""
-        words = b"finegold studio reviewer " + reviewer.encode()
-        return hmac.new(self.token.encode(), words, "sha256").hexdigest()
 
     def knows_host(self, header: str) -> bool:
         """Return whether the Host header is an IP address or a name of this machine: DNS can rebind
@@ -226,14 +214,11 @@ class Guard:
         return None
 
     def _known(self, session: str) -> Visitor | None:
-        """Return whose session it is, in a time that does not depend on which secret fits."""
-        known = {session_of(token): person for token, person in self.rules.tokens.items()}
-        fitting = [
-            who
-            for own, who in known.items()
-            if secrets.compare_digest(session.encode(), own.encode())
-        ]
-        return Visitor(fitting[0], session) if fitting else self.invited(session)
+        """Return whose session it is, in a time that does not tell how much of a secret fits."""
+        own = session_of(self.rules.token)
+        if secrets.compare_digest(session.encode(), own.encode()):
+            return Visitor(OWNER, session)
+        return self.invited(session)
 
     def _check(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> None:
         """Refuse a request without a token, of another site, with an odd address, or too large."""

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -39,14 +39,7 @@ from finegold.studio import (
 )
 from finegold.studio.problems import HANDLERS
 from finegold.studio.rights import check_rights
-from finegold.studio.security import (
-    MAX_REVIEWER_LENGTH,
-    POLICY,
-    Guard,
-    Rules,
-    is_loopback,
-    new_token,
-)
+from finegold.studio.security import POLICY, Guard, Rules, is_loopback, new_token
 from finegold.studio.services import Services
 
 STATIC = Path(__file__).with_name("static")
@@ -142,10 +135,9 @@ class Plan:
         return is_loopback(self.rules.host) and self.rules.public_name is None
 
     @property
-    def links(self) -> dict[str, str]:
-        """The address that each person opens, by their name; the owner's is blank."""
-        tokens = self.rules.tokens.items()
-        return {person: f"{self.address}/?token={token}" for token, person in tokens}
+    def link(self) -> str:
+        """The address that the owner opens."""
+        return f"{self.address}/?token={self.rules.token}"
 
     @property
     def address(self) -> str:
@@ -162,7 +154,6 @@ def plan(
     token: str | None = None,
     most_bytes: int = 2**30,
     public_name: str | None = None,
-    reviewers: Sequence[str] = (),
 ) -> Plan:
     """Check the options of `finegold studio`; raise an InputError if one is not valid or safe."""
     path = None if file is None else Path(file).expanduser()
@@ -179,9 +170,8 @@ def plan(
         problem = f"there is no folder {where.parent} for the project file"
         raise InputError(problem, remedies=[remedy])
     token = _checked_token(token, public_name or host)
-    _check_reviewers(reviewers)
     port = _free_port(host, port)
-    rules = Rules(token, host, port, most_bytes, public_name, reviewers=tuple(reviewers))
+    rules = Rules(token, host, port, most_bytes, public_name)
     return Plan(where.resolve(), folder, None if path is None else path.resolve().name, rules)
 
 
@@ -205,18 +195,6 @@ def _checked_token(token: str | None, host: str) -> str:
         problem = 'the token must not contain blanks or any of " ; , \\ & # + %'
         raise InputError(f"{problem}, which addresses cannot hold", remedies=remedies)
     return token
-
-
-def _check_reviewers(reviewers: Sequence[str]) -> None:
-    expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces around it"
-    for name in reviewers:
-        is_fine = 0 < len(name) <= MAX_REVIEWER_LENGTH and name == name.strip()
-        if not is_fine or not name.isprintable():
-            remedy = use(reviewer=Placeholder("NAME"), text=f"with {expected}")
-            raise InputError(f"the reviewer {name!r} has no valid name", remedies=[remedy])
-    if len(set(reviewers)) < len(reviewers):
-        remedy = use(reviewer=Placeholder("NAME"), text="with a name of their own for each of them")
-        raise InputError("two reviewers have the same name", remedies=[remedy])
 
 
 def _free_port(host: str, port: int | None) -> int:
@@ -267,7 +245,7 @@ class Door:
         except InputError:
             port = _free_port("0.0.0.0", None)
         # a token that nobody knows in place of the owner's
-        rules = replace(self.rules, host="0.0.0.0", port=port, token=new_token(), reviewers=())
+        rules = replace(self.rules, host="0.0.0.0", port=port, token=new_token())
         self._server = Server(self.services, rules)
         threading.Thread(target=self._server.run, name="finegold-studio-door", daemon=True).start()
         return f"http://{_own_address()}:{port}"
@@ -323,5 +301,5 @@ def _project_of(services: Services, file: str) -> int:
     project = projects.create_project(services, file)
     with services.files.temporary() as nothing:
         nothing.touch()
-        sources.add_source(project, file, nothing, services)
-    return project
+        sources.add_source(project, file, nothing)
+    return project.id

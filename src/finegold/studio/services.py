@@ -9,8 +9,9 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -26,7 +27,7 @@ from finegold.studio.problems import Problem, warnings_in_words, words_of
 from finegold.studio.reading import choices_that_repair
 from finegold.studio.rights import visitor_of
 from finegold.studio.security import MAX_REVIEWER_LENGTH
-from finegold.studio.store import Store
+from finegold.studio.store import Row, Store
 from finegold.votes.annotations import Annotations
 
 # without an event, after which a message is sent to detect closed connections
@@ -123,9 +124,8 @@ class Job:
     fit: int
     state: str = "queued"
     message: str = ""
-    # rows that were read, and those of the file; the last step of the method
+    # rows that were read, and the last step of the method
     rows: int = 0
-    expected: int | None = None
     step: int = 0
     warnings: list[str] = field(default_factory=list)
     # choices of the form that would repair what failed
@@ -247,6 +247,33 @@ class Services:
         self.store.close()
 
 
+class Project:
+    """A project in one request or one job."""
+
+    def __init__(self, services: Services, project: int, fit: int | None = None) -> None:
+        """`fit` is the result that is looked at, by default the one that is shown to all."""
+        self.services, self.id, self._fit = services, project, fit
+        self.store, self.files = services.store, services.files
+
+    @property
+    def row(self) -> Row:
+        """Its row; raises a Problem if it was deleted."""
+        return self.store.project(self.id)
+
+    @cached_property
+    def shown(self) -> LoadedResult:
+        loaded = self.services.loaded
+        return loaded.shown(self.id) if self._fit is None else loaded.of(self.id, self._fit)
+
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        """Return rows by a statement whose first value is the project."""
+        return self.store.rows(sql, self.id, *values)
+
+    def changing(self, version: int | None = None) -> AbstractContextManager[None]:
+        """Commit the changes of the block together as a new version."""
+        return self.store.changing(self.id, version)
+
+
 # the name of a task, an annotator or a class, as in JSON
 Name = str | int | float | bool
 
@@ -291,15 +318,15 @@ def get_reviewer(
 Reviewer = Annotated[str, Depends(get_reviewer)]
 
 
-def get_result(
+def get_project(
     project: int,
     services: ServicesDep,
     fit: Annotated[int | None, Query(ge=1, le=2**53, description="By default, the shown.")] = None,
-) -> LoadedResult:
-    return services.loaded.shown(project) if fit is None else services.loaded.of(project, fit)
+) -> Project:
+    return Project(services, project, fit)
 
 
-Shown = Annotated[LoadedResult, Depends(get_result)]
+ProjectDep = Annotated[Project, Depends(get_project)]
 
 
 async def receive_file(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from finegold.errors import FinegoldError
 from finegold.io.columns import TASK, TRUTH, candidates
@@ -24,19 +24,18 @@ from finegold.io.sheets import KEY
 from finegold.io.truth import read_truth
 from finegold.studio import items
 from finegold.studio.files import safe_name
-from finegold.studio.fits import queue_fit
+from finegold.studio.fits import fits_of, queue_fit
 from finegold.studio.judging import add_truths
 from finegold.studio.problems import (
     Problem,
-    of_validation,
     rename_files,
     warnings_in_words,
     words_of,
 )
 from finegold.studio.projects import create_project, describe
-from finegold.studio.reading import OPTIONS, Layout, Reading, preview, title_of
+from finegold.studio.reading import DEFAULTS, OPTIONS, check_reading, preview, title_of
 from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
-from finegold.studio.services import FileName, Received, Scalar, Services, ServicesDep
+from finegold.studio.services import FileName, Project, ProjectDep, Received, ServicesDep
 from finegold.studio.store import Row, now
 from finegold.studio.votes import (
     SHARED,
@@ -53,10 +52,8 @@ from finegold.votes.sample import write_with_texts
 router = APIRouter(tags=["sources"])
 
 Kind = Literal["votes", "items", "predictions", "truths"]
-MAX_POSTED = 100_000
 # of one file that is compared with the votes so far
 MAX_COMPARED = 2**26
-POSTED = "posted votes.csv"
 SAMPLE = "sample.csv"
 # of a route
 FILE_BODY = {
@@ -64,26 +61,7 @@ FILE_BODY = {
 }
 
 
-def _not_blank(value: Any) -> Any:
-    if isinstance(value, str) and not value.strip():
-        raise ValueError("it is blank; give a name")
-    return value
-
-
-Id = Annotated[Scalar, AfterValidator(_not_blank)]
 Column = Annotated[str | None, Field(max_length=1000)]
-
-
-class Vote(BaseModel, extra="forbid"):
-    """As in a file, 7, 7.0 and the text 7 are the same task, and a blank label is no vote."""
-
-    task: Id
-    annotator: Id
-    label: Scalar | None
-
-
-class Posted(BaseModel, extra="forbid"):
-    votes: list[Vote] = Field(min_length=1, max_length=MAX_POSTED)
 
 
 class Change(BaseModel, extra="forbid"):
@@ -113,28 +91,24 @@ def open_sample(services: ServicesDep) -> Row:
     """
     blob = services.files.keep(write_with_texts, ".csv")
     project = create_project(services, SAMPLE)
-    services.store.insert(
-        "source", project=project, kind="votes", state="in", name=SAMPLE, blob=blob, at=now()
-    )
-    queue_fit(services, project)
-    return describe(services, project)
+    given = {"kind": "votes", "state": "in", "name": SAMPLE, "blob": blob, "at": now()}
+    services.store.insert("source", project=project.id, **given)
+    queue_fit(project)
+    return describe(project)
 
 
 @router.get("/projects/{project:id}/sources", dependencies=REVIEWERS_WHO_SEE)
-def sources(project: int, services: ServicesDep) -> list[Row]:
+def sources(project: ProjectDep) -> list[Row]:
     """Return what arrived in the project, in the order in which it arrived."""
-    used = _used(services, project)
-    rows = services.store.rows(
-        "SELECT * FROM source WHERE project = ? AND state != 'out' ORDER BY id", project
-    )
+    used = _used(project)
+    rows = project.rows("SELECT * FROM source WHERE project = ? AND state != 'out' ORDER BY id")
     return [_described(row, used) for row in rows]
 
 
-def _used(services: Services, project: int) -> list[Any]:
+def _used(project: Project) -> list[Any]:
     """Return the versions of the sources of votes that the shown labels are made from."""
-    sql = "SELECT facts FROM fit WHERE id = (SELECT shown FROM project WHERE id = ?)"
-    fit = services.store.row(sql, project)
-    used: list[Any] = (fit["facts"] or {}).get("key", {}).get("sources", []) if fit else []
+    fit = next(iter(fits_of(project, "id = ?", project.row["shown"])), {})
+    used: list[Any] = (fit.get("facts") or {}).get("key", {}).get("sources", [])
     return used
 
 
@@ -151,10 +125,9 @@ def _described(row: Row, used: list[Any]) -> Row:
     openapi_extra=FILE_BODY,
 )
 def add_source(
-    project: int,
+    project: ProjectDep,
     name: FileName,
     path: Received,
-    services: ServicesDep,
     kind: Annotated[Kind | None, Query(description="By default, the columns decide.")] = None,
 ) -> Row:
     """Add a file as a draft: the body of the request, or a file or a folder of the studio's folder
@@ -162,27 +135,26 @@ def add_source(
     """
     blob, place, source = None, None, path
     if path.stat().st_size:
-        blob, shown = services.store.keep_file(path), safe_name(name)
+        blob, shown = project.store.keep_file(path), safe_name(name)
     else:
         place, shown = name, name
-        source = services.files.subfolder(name) or services.files.resolve(name)
-    seen = preview(source, Layout()) if source.is_file() else None
-    kind = kind or _guess_kind(services, project, seen)
-    reading = Reading() if seen is None else _first_reading(services, project, seen, name)
-    with services.store.changing(project):
-        given = reading.model_dump(exclude_defaults=True)
-        more = {"name": shown, "place": place, "blob": blob, "reading": given, "at": now()}
-        new = services.store.insert("source", project=project, kind=kind, state="draft", **more)
-    return see_source(project, new, services)
+        source = project.files.subfolder(name) or project.files.resolve(name)
+    seen = preview(source, {}) if source.is_file() else None
+    kind = kind or _guess_kind(project, seen)
+    reading = {} if seen is None else _first_reading(project, seen, name)
+    with project.changing():
+        more = {"name": shown, "place": place, "blob": blob, "reading": reading, "at": now()}
+        new = project.store.insert("source", project=project.id, kind=kind, state="draft", **more)
+    return see_source(project, new)
 
 
-def _guess_kind(services: Services, project: int, seen: Row | None) -> Kind:
+def _guess_kind(project: Project, seen: Row | None) -> Kind:
     """Return what a file most likely holds. The first file of a project holds votes."""
     if seen is None:
         return "items"
     columns, is_of_tool = seen["columns"], seen["is_export"] or seen["is_judge_log"]
-    is_matrix = seen["guess"].shape in ("wide", "transposed")
-    if is_of_tool or is_matrix or _is_of_one(seen) or not vote_sources(services, project):
+    is_matrix = seen["guess"].get("shape") in ("wide", "transposed")
+    if is_of_tool or is_matrix or _is_of_one(seen) or not vote_sources(project):
         return "votes"
     if not {"annotator", "label"} & {*seen["open"]}:
         return "votes"
@@ -190,7 +162,7 @@ def _guess_kind(services: Services, project: int, seen: Row | None) -> Kind:
         return "truths"
     classes = []
     with suppress(Problem, FinegoldError):
-        classes = services.loaded.shown(project).class_texts
+        classes = project.shown.class_texts
     is_model = len(classes) > 1 and sum(name in columns for name in classes) > 1
     return "predictions" if is_model else "items"
 
@@ -200,60 +172,55 @@ def _is_of_one(seen: Row) -> bool:
     return len(seen["columns"]) == 2 and seen["open"] == ["annotator"] and not seen["is_export"]
 
 
-def _first_reading(services: Services, project: int, seen: Row, name: str) -> Reading:
+def _first_reading(project: Project, seen: Row, name: str) -> Row:
     """Return how to read a new file: as the first one if it has its columns, otherwise as its own
     columns say; labels are spelled as in the others.
     """
-    known = vote_sources(services, project)
-    guess: Reading = seen["guess"]
-    change: dict[str, Any] = {"one_annotator": Path(name).stem if _is_of_one(seen) else None}
-    if known:
-        first = Reading(**known[0]["reading"])
-        named = [each for each in (first.task, first.annotator, first.label) if each is not None]
-        has_these = bool(named) and {*named} <= {*seen["columns"]}
-        if first.shape == "long" and not seen["is_export"] and has_these:
-            guess = first
-            change["gold"] = first.gold if first.gold in seen["columns"] else None
-        change |= {name: getattr(first, name) for name in SHARED}
-    found: Reading = guess.model_copy(update=change)
-    return found
+    guess: Row = dict(seen["guess"])
+    for row in vote_sources(project)[:1]:
+        first = row["reading"]
+        named = {first[role] for role in ("task", "annotator", "label") if role in first}
+        has_these = bool(named) and named <= {*seen["columns"]}
+        if first.get("shape", "long") == "long" and not seen["is_export"] and has_these:
+            guess = dict(first)
+            if guess.get("gold") not in seen["columns"]:
+                guess.pop("gold", None)
+        guess |= {option: first[option] for option in SHARED if option in first}
+    guess.pop("one_annotator", None)
+    return guess | ({"one_annotator": Path(name).stem} if _is_of_one(seen) else {})
 
 
 @router.get("/projects/{project:id}/sources/{source:id}", dependencies=ONLY_OWNER)
 def see_source(
-    project: int,
+    project: ProjectDep,
     source: int,
-    services: ServicesDep,
     reading: Annotated[
         str | None, Query(max_length=20_000, description="Another reading to look at, as JSON.")
     ] = None,
 ) -> Row:
     """Return a source with its first rows, and what a draft would change."""
-    row = _find(services, project, source)
+    row = _find(project, source)
     if reading is not None:
-        row["reading"] = _reading_of(row, reading).model_dump(exclude_defaults=True)
-    path, shown, proposal, problem = services.files.path_of(row), None, None, None
-    with services.loaded.loading(project), warnings_in_words() as words:
+        row["reading"] = _changed(row, reading)
+    path, shown, proposal, problem = project.files.path_of(row), None, None, None
+    with project.services.loaded.loading(project.id), warnings_in_words() as words:
         if path.is_file():
-            shown = preview(path, Reading(**row["reading"]).layout)
+            shown = preview(path, row["reading"])
             problem = shown["problem"] if row["kind"] == "votes" else None
         if row["state"] == "draft" and problem is None:
             try:
-                proposal = _propose(services, row, path, shown)
+                proposal = _propose(project, row, path, shown)
             except FinegoldError as error:
                 names = {str(path): row["name"], path.name: row["name"]}
                 problem = words_of(rename_files(error, names))
-    if shown is not None:
-        shown["guess"] = shown["guess"].model_dump()
-    found = _described(row, _used(services, project))
+    found = _described(row, _used(project))
     more = {"preview": shown, "proposal": proposal, "warnings": words, "problem": problem}
     return found | more
 
 
-def _propose(services: Services, row: Row, path: Path, seen: Row | None) -> Row | None:
+def _propose(project: Project, row: Row, path: Path, seen: Row | None) -> Row | None:
     """Return what a draft would change."""
-    project, reading = row["project"], row["reading"]
-    known = vote_sources(services, project)
+    reading, known = row["reading"], vote_sources(project)
     if row["kind"] == "votes":
         # the first file is looked at as it is read
         if not known or path.stat().st_size > MAX_COMPARED:
@@ -262,10 +229,10 @@ def _propose(services: Services, row: Row, path: Path, seen: Row | None) -> Row 
         is_long = reading.get("shape", "long") == "long"
         if missing and is_long and not reading.get("one_annotator"):
             return None
-        return compare(votes_of(services, project), read_part(services, row))
+        return compare(votes_of(project), read_part(project, row))
     if not known:
         raise Problem(409, "There are no votes yet", "Add the file with the votes first.")
-    votes = votes_of(services, project)
+    votes = votes_of(project)
     if row["kind"] == "items":
         tasks = pl.Series([text_of(name) for name in to_list(votes.task_names)], dtype=pl.String)
         return items.match_items(items.read_items(path, row["name"]), tasks, reading.get("task"))
@@ -299,76 +266,73 @@ def _read_truths(row: Row, path: Path, columns: list[str], votes: Any) -> tuple[
     return list(zip(*texts, strict=True)), codes[0], codes[1]
 
 
-def _find(services: Services, project: int, source: int) -> Row:
+def _find(project: Project, source: int) -> Row:
     sql = "SELECT * FROM source WHERE project = ? AND id = ? AND state != 'out'"
-    row = services.store.row(sql, project, source)
-    if row is None:
+    found = project.rows(sql, source)
+    if not found:
         raise Problem(404, "There is no such source", "It may have been removed.")
-    return row
+    return found[0]
 
 
-def _reading_of(row: Row, changed: str | dict[str, Any]) -> Reading:
+def _changed(row: Row, changed: str | Row) -> Row:
     """Return how a source is read with some options changed."""
     try:
         more = json.loads(changed) if isinstance(changed, str) else changed
-        return Reading(**{**row["reading"], **more})
-    except ValidationError as error:
-        raise of_validation(error.errors()) from None
+        return check_reading({**row["reading"], **more})
     except (TypeError, ValueError) as error:
         raise Problem(422, "The request is not valid", str(error)) from None
 
 
 @router.patch("/projects/{project:id}/sources/{source:id}", dependencies=ONLY_OWNER)
-def change_source(project: int, source: int, change: Change, services: ServicesDep) -> Row:
+def change_source(project: ProjectDep, source: int, change: Change) -> Row:
     """Change how a source is read, take it in, or remove it. Votes are then fitted again.
 
     How labels are spelled changes in all sources of votes.
     """
-    store, row = services.store, _find(services, project, source)
+    store, row = project.store, _find(project, source)
     was_draft, kind = row["state"] == "draft", change.kind or row["kind"]
     names = {name: each for name in ("task", "label") if (each := getattr(change, name))}
-    reading = _reading_of(row, {**(change.reading or {}), **names})
-    row |= {"kind": kind, "reading": reading.model_dump(exclude_defaults=True)}
+    reading = _changed(row, {**(change.reading or {}), **names})
+    row |= {"kind": kind, "reading": reading}
     is_in = change.state == "in" or (row["state"] == "in" and change.state is None)
     facts: dict[str, Any] = {}
     if is_in and kind != "votes":
-        facts = _take(services, row)
+        facts = _take(project, row)
     elif is_in:
         # raises at once if the file is missing
-        services.files.path_of(row)
-    before = key_of(services, project)
-    with store.changing(project):
-        given = {"kind": kind, "reading": row["reading"], "facts": row["facts"] | facts}
+        project.files.path_of(row)
+    before = key_of(project)
+    with project.changing():
+        given = {"kind": kind, "reading": reading, "facts": row["facts"] | facts}
         store.update("source", source, **given)
         if is_in and kind == "votes":
-            shared = {name: getattr(reading, name) for name in SHARED}
+            shared = {name: reading.get(name, DEFAULTS[name]) for name in SHARED}
             # an answer to what a draft has may also be right for the files before
-            for other in vote_sources(services, project):
-                same = Reading(**{**other["reading"], **shared}).model_dump(exclude_defaults=True)
-                store.update("source", other["id"], reading=same)
+            for other in vote_sources(project):
+                store.update("source", other["id"], reading=_changed(other, shared))
             store.update("source", source, content=None)
         if change.state == "out":
             store.run("UPDATE judgement SET undone = 1 WHERE source = ?", source)
         if change.state == "out" or is_in:
             store.update("source", source, state="in" if is_in else "out")
     store.sweep()
-    has_changed = key_of(services, project) != before
+    has_changed = key_of(project) != before
     has_changed |= kind == "predictions" and (is_in or not was_draft)
-    if has_changed and vote_sources(services, project):
-        queue_fit(services, project)
+    if has_changed and vote_sources(project):
+        queue_fit(project)
     elif has_changed:
-        with store.changing(project):
-            store.update("project", project, shown=None)
-    return describe(services, project)
+        with project.changing():
+            store.update("project", project.id, shown=None)
+    return describe(project)
 
 
-def _take(services: Services, row: Row) -> dict[str, Any]:
+def _take(project: Project, row: Row) -> dict[str, Any]:
     """Take in a file other than of votes; return what was found in it."""
-    path, store = services.files.path_of(row), services.store
+    path, store = project.files.path_of(row), project.store
     try:
         with warnings_in_words() as words:
-            seen = preview(path, Layout()) if path.is_file() else None
-            facts = _propose(services, row, path, seen) or {}
+            seen = preview(path, {}) if path.is_file() else None
+            facts = _propose(project, row, path, seen) or {}
             if row["kind"] == "items":
                 if not facts["matched"]:
                     own, theirs = (", ".join(facts[name]) for name in ("own_ids", "task_ids"))
@@ -378,10 +342,10 @@ def _take(services: Services, row: Row) -> dict[str, Any]:
                     raise Problem(422, "These texts cannot be used", detail)
                 table = items.read_items(path, row["name"])
                 table = items.by_task(table, facts["task"] or KEY)
-                blob = services.files.keep(table.write_parquet, ".parquet")
+                blob = project.files.keep(table.write_parquet, ".parquet")
                 store.update("source", row["id"], content=blob)
             if row["kind"] == "truths":
-                votes = votes_of(services, row["project"])
+                votes = votes_of(project)
                 found = _read_truths(row, path, facts["columns"], votes)
                 tasks, classes = to_list(votes.task_names), to_list(votes.class_names)
                 # with the names that the votes have; those of unknown classes are left out
@@ -391,43 +355,8 @@ def _take(services: Services, row: Row) -> dict[str, Any]:
                     if label != MISSING
                 ]
                 store.run("UPDATE judgement SET undone = 1 WHERE source = ?", row["id"])
-                add_truths(store, row["project"], row["id"], row["name"], truths)
+                add_truths(project, row["id"], row["name"], truths)
     except FinegoldError as error:
         renamed = rename_files(error, {str(path): row["name"], path.name: row["name"]})
         raise Problem(422, "This file cannot be used", words_of(renamed)) from None
     return facts | {"warnings": words}
-
-
-@router.post("/projects/{project:id}/votes", dependencies=ONLY_OWNER, status_code=202)
-def post_votes(project: int, posted: Posted, services: ServicesDep) -> dict[str, int]:
-    """Add votes of a program. They are stored at once and used by the next fit; a newer vote
-    replaces an older one.
-    """
-    store, files, roles = services.store, services.files, ("task", "annotator", "label")
-    cells = [[getattr(vote, role) for role in roles] for vote in posted.votes]
-    texts = [[None if cell is None else text_of(cell) for cell in row] for row in cells]
-    rows = pl.DataFrame(texts, schema=dict.fromkeys(roles, pl.String), orient="row")
-    with store.lock:
-        known = vote_sources(services, project)
-        # those that no fit has used are one source
-        waiting = known[-1] if known and known[-1]["facts"].get("posted") else None
-        if waiting is not None and version_of(waiting) in _used(services, project):
-            waiting = None
-        if waiting is not None:
-            rows = pl.concat([pl.read_csv(files.path_of(waiting), infer_schema=False), rows])
-        first = known[0]["reading"] if known else {}
-        more = {
-            "blob": files.keep(rows.write_csv, ".csv"),
-            "facts": {"posted": True, "votes": rows.height},
-            "at": now(),
-        }
-        with store.changing(project):
-            if waiting is not None:
-                source = waiting["id"]
-                store.update("source", source, **more)
-            else:
-                shared = {name: value for name, value in first.items() if name in SHARED}
-                reading = {**{role: role for role in roles}, **shared}
-                more |= {"name": POSTED, "reading": reading}
-                source = store.insert("source", project=project, kind="votes", state="in", **more)
-    return {"accepted": len(posted.votes), "source": source}

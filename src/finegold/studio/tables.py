@@ -20,7 +20,7 @@ from finegold.studio.loaded import Codes, LoadedResult, plan_of
 from finegold.studio.problems import Problem
 from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.security import OWNER
-from finegold.studio.services import Services, ServicesDep, Shown, plain_name
+from finegold.studio.services import Project, ProjectDep, plain_name
 from finegold.studio.store import Row, name_key
 from finegold.studio.tasks import HIDDEN, view_tasks
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -50,7 +50,6 @@ class TaskFilter(Pages):
     label: list[int] = Field(default=[], description="Indices of classes.")
     mark: list[Literal["tied", "contested", "flipped", "unanimous", "predicted"]] = []
     state: list[Literal["open", "judged", "checked", "accepted", "sent back", "commented"]] = []
-    confidence_from: float = Field(default=0.0, ge=0, le=1)
     confidence_to: float = Field(default=1.0, ge=0, le=1)
 
 
@@ -59,15 +58,11 @@ class AnnotatorFilter(Pages):
 
 
 @router.get("/tasks", dependencies=REVIEWERS_WHO_SEE)
-def tasks(
-    project: int,
-    shown: Shown,
-    services: ServicesDep,
-    wanted: Annotated[TaskFilter, Query()],
-) -> Row:
+def tasks(project: ProjectDep, wanted: Annotated[TaskFilter, Query()]) -> Row:
     """Return a page of tasks with their labels."""
-    store, result, sure = services.store, shown.labelled, shown.confidence
-    states, texts = judging.states_of(services, project, shown), contents(services, project)
+    shown = project.shown
+    result, sure = shown.labelled, shown.confidence
+    states, texts = judging.states_of(project), contents(project)
     mask = np.ones(len(sure), np.bool_)
     if wanted.label:
         sets = [code for code, options in enumerate(shown.sets) if {*options} & {*wanted.label}]
@@ -76,7 +71,7 @@ def tasks(
         mask &= np.logical_or.reduce([shown.marks[mark] for mark in wanted.mark])
     if wanted.state:
         mask &= np.logical_or.reduce([states[state] for state in wanted.state])
-    mask &= (sure >= wanted.confidence_from) & (sure <= wanted.confidence_to)
+    mask &= sure <= wanted.confidence_to
     if wanted.search:
         found = shown.among(texts.containing(wanted.search))
         mask &= shown.containing(wanted.search, "task") | found
@@ -88,9 +83,9 @@ def tasks(
         "n_votes": result.votes_per_task,
     }
     total, codes = shown.page("task", keys, wanted, mask)
-    truths = judging.truth_rows(store, project)
-    checked = measuring.checked_truths(services, project)
-    notes = judging.notes_of(store, project)
+    truths = judging.truth_rows(project)
+    checked = measuring.checked_truths(project)
+    notes = judging.notes_of(project)
     names, labels = shown.task_texts(codes), shown.label_texts(codes)
     lines = []
     for code, text, label, begin in zip(
@@ -120,30 +115,25 @@ def tasks(
 
 
 @router.get("/tasks/{at:at}", dependencies=REVIEWERS)
-def task(project: int, at: int, request: Request, shown: Shown, services: ServicesDep) -> Row:
+def task(project: ProjectDep, at: int, request: Request) -> Row:
     """Return all details of a task, with every vote and its weight.
 
     Where tasks are judged blindly, a reviewer sees votes and label after their own decision.
     """
-    shown.check(at)
-    view, person = view_tasks(services, project, shown, [at])[0], visitor_of(request).name
+    project.shown.check(at)
+    view, person = view_tasks(project, [at])[0], visitor_of(request).name
     is_own = view["judged_by"] is not None and view["judged_by"] == person
-    if person == OWNER or is_own or not services.store.project(project)["blind"]:
+    if person == OWNER or is_own or not project.row["blind"]:
         return view
     return view | HIDDEN
 
 
 @router.get("/annotators", dependencies=REVIEWERS_WHO_SEE)
-def annotators(
-    project: int,
-    shown: Shown,
-    services: ServicesDep,
-    wanted: Annotated[AnnotatorFilter, Query()],
-) -> Row:
+def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()]) -> Row:
     """Return a page of annotators with their expected accuracy, and whom to retrain or drop, as
     `finegold next` does.
     """
-    result = shown.result
+    shown, result = project.shown, project.shown.result
     keys = {
         "annotator": np.arange(len(result.accuracy)),
         "n_votes": result.votes_per_annotator,
@@ -157,16 +147,17 @@ def annotators(
         {"annotator": text_of(names[each.annotator]), "advice": each.action, "why": each.why}
         for each in shown.view(plan_of).advice
     ]
-    rows = _lines(services, project, shown, codes)
+    rows = _lines(project, codes)
     return {"total": total, "rows": rows, "advice": advice}
 
 
-def _checked(services: Services, project: int, shown: LoadedResult) -> tuple[Codes, Codes]:
+def _checked(project: Project) -> tuple[Codes, Codes]:
     """Return how many votes of each annotator are on random tasks that people checked, and are
     right. Tasks that were judged because they are doubtful would say less of everybody.
     """
-    n, votes = len(shown.result.accuracy), shown.votes
-    checked = list(measuring.checked_truths(services, project).values())
+    shown, votes = project.shown, project.shown.votes
+    n = len(shown.result.accuracy)
+    checked = list(measuring.checked_truths(project).values())
     if shown.is_sets or not checked:
         return np.zeros(n, np.int64), np.zeros(n, np.int64)
     truth = np.full(votes.n_tasks, MISSING, np.int64)
@@ -187,12 +178,10 @@ def _suspicions(result: Result) -> list[str]:
     return [KINDS.get(kind, "") for kind in spam(result).kind]
 
 
-def _lines(
-    services: Services, project: int, shown: LoadedResult, codes: Sequence[int]
-) -> list[Row]:
-    result, names = shown.result, to_list(shown.result.annotator_names)
-    n_known, right = _checked(services, project, shown)
-    suspicions = shown.view(_suspicions)
+def _lines(project: Project, codes: Sequence[int]) -> list[Row]:
+    result = project.shown.result
+    names, suspicions = to_list(result.annotator_names), project.shown.view(_suspicions)
+    n_known, right = _checked(project)
     lines = []
     for code in codes:
         low, high, n = None, None, int(n_known[code])
@@ -216,11 +205,11 @@ def _lines(
 
 
 @router.get("/annotators/{at:at}", dependencies=REVIEWERS_WHO_SEE)
-def annotator(project: int, at: int, shown: Shown, services: ServicesDep) -> Row:
+def annotator(project: ProjectDep, at: int) -> Row:
     """Return an annotator with their confusion matrix, and their votes for another class than the
     label, the surest labels first.
     """
-    result = shown.result
+    shown, result = project.shown, project.shown.result
     if at >= (n := len(result.accuracy)):
         raise Problem(404, "There is no such annotator", f"There are {n:,}, from zero.")
     codes, votes = _votes_by(shown, at)
@@ -240,24 +229,18 @@ def annotator(project: int, at: int, shown: Shown, services: ServicesDep) -> Row
     wrong = np.flatnonzero(is_mistake)
     wrong = wrong[np.argsort(-result.confidence[codes[wrong]], kind="stable")]
     return {
-        "row": _lines(services, project, shown, [at])[0],
+        "row": _lines(project, [at])[0],
         "classes": [shown.class_texts[code] for code in classes.tolist()],
         "confusion": matrix,
         "n_mistakes": len(wrong),
-        "mistakes": _mistakes(services, project, shown, codes, votes, wrong[:MAX_MISTAKES]),
+        "mistakes": _mistakes(project, codes, votes, wrong[:MAX_MISTAKES]),
     }
 
 
-def _mistakes(
-    services: Services,
-    project: int,
-    shown: LoadedResult,
-    codes: Codes,
-    votes: Codes,
-    some: NDArray[Any],
-) -> list[Row]:
-    at_tasks, names = codes[some].tolist(), shown.task_texts(codes[some].tolist())
-    texts = contents(services, project).lines(names, LINE_LENGTH)
+def _mistakes(project: Project, codes: Codes, votes: Codes, some: NDArray[Any]) -> list[Row]:
+    shown, at_tasks = project.shown, codes[some].tolist()
+    names = shown.task_texts(at_tasks)
+    texts = contents(project).lines(names, LINE_LENGTH)
     class_texts = [*shown.class_texts, "(none)"]
     rows = zip(
         at_tasks, names, votes[some].tolist(), shown.label_texts(at_tasks), texts, strict=True

@@ -10,7 +10,7 @@ import numpy as np
 from finegold.results.matrices import evidence
 from finegold.studio.items import content_of
 from finegold.studio.loaded import LoadedResult
-from finegold.studio.services import Services, plain_name
+from finegold.studio.services import Project, plain_name
 from finegold.studio.store import Row, name_key
 from finegold.votes.encoding import text_of
 
@@ -25,18 +25,15 @@ HIDDEN: Row = {
 }
 
 
-def view_tasks(
-    services: Services, project: int, result: LoadedResult, codes: Sequence[int]
-) -> list[Row]:
-    """Return tasks of a result with all details."""
-    shown = content_of(services, project, result, codes)
-    views = []
-    for code, content in zip(codes, shown, strict=True):
+def view_tasks(project: Project, codes: Sequence[int]) -> list[Row]:
+    """Return tasks with all details."""
+    result, views = project.shown, []
+    for code, content in zip(codes, content_of(project, codes), strict=True):
         name = result.task_name(code)
-        rows = services.store.rows(
+        rows = project.rows(
             "SELECT * FROM judgement WHERE project = ? AND task = ? AND NOT undone"
             " AND sample IS NULL ORDER BY source IS NULL, id",
-            *(project, name_key(name)),
+            name_key(name),
         )
         truths = [row for row in rows if row["kind"] in ("truth", "known")]
         truth = truths[-1] if truths and truths[-1]["value"] is not None else {}

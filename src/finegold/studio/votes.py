@@ -14,8 +14,8 @@ import polars as pl
 
 from finegold.errors import InputError
 from finegold.studio.problems import rename_files
-from finegold.studio.reading import Reading, near_spellings, read_votes
-from finegold.studio.services import Job, Services
+from finegold.studio.reading import near_spellings, read_votes
+from finegold.studio.services import Job, Project
 from finegold.studio.store import Row
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, match, text_of, to_list
@@ -35,11 +35,10 @@ MAX_EXAMPLES = 20
 MAX_PARTS = 6
 
 
-def vote_sources(services: Services, project: int) -> list[Row]:
+def vote_sources(project: Project) -> list[Row]:
     """Return the sources of votes in their order."""
-    return services.store.rows(
-        "SELECT * FROM source WHERE project = ? AND kind = 'votes' AND state = 'in' ORDER BY id",
-        project,
+    return project.rows(
+        "SELECT * FROM source WHERE project = ? AND kind = 'votes' AND state = 'in' ORDER BY id"
     )
 
 
@@ -48,40 +47,40 @@ def version_of(source: Row) -> list[Any]:
     return [source["id"], source["reading"], source["blob"]]
 
 
-def key_of(services: Services, project: int) -> dict[str, Any]:
+def key_of(project: Project) -> dict[str, Any]:
     """Return what the votes of a project depend on."""
-    sources = [version_of(row) for row in vote_sources(services, project)]
-    return {"sources": sources, "excluded": services.store.project(project)["excluded"]}
+    sources = [version_of(row) for row in vote_sources(project)]
+    return {"sources": sources, "excluded": project.row["excluded"]}
 
 
-def votes_of(services: Services, project: int, job: Job | None = None) -> Annotations:
+def votes_of(project: Project, job: Job | None = None) -> Annotations:
     """Return the votes of a project."""
     votes: Annotations | None = None
     people: dict[str, str] = {}
-    for row in vote_sources(services, project):
-        part = read_part(services, row, job)
-        votes = part if votes is None else _join(votes, part, Reading(**row["reading"]))
+    for row in vote_sources(project):
+        part = read_part(project, row, job)
+        votes = part if votes is None else _join(votes, part, row["reading"])
         people |= row["reading"].get("people") or {}
     if votes is None:
         raise InputError("there are no votes; add a file with votes first")
-    excluded = services.store.project(project)["excluded"]
+    excluded = project.row["excluded"]
     return recode(votes, people=people, without=excluded) if people or excluded else votes
 
 
-def read_part(services: Services, row: Row, job: Job | None = None) -> Annotations:
+def read_part(project: Project, row: Row, job: Job | None = None) -> Annotations:
     """Read the votes of one source."""
-    kept, key = services.parts, json.dumps(version_of(row))
+    kept, key = project.services.parts, json.dumps(version_of(row))
     if key not in kept:
-        path = services.files.path_of(row)
+        path = project.files.path_of(row)
 
         def watch(progress: Any) -> None:
             if job is not None:
                 job.rows = progress.rows
-                services.jobs.report(job)
+                project.services.jobs.report(job)
 
-        with services.loaded.loading(row["project"]):
+        with project.services.loaded.loading(project.id):
             try:
-                kept[key] = read_votes(path, Reading(**row["reading"]), watch)
+                kept[key] = read_votes(path, row["reading"], watch)
             except InputError as error:
                 names = {f"{path.parent}/": "", path.name: row["name"]}
                 raise rename_files(error, names) from error
@@ -90,20 +89,20 @@ def read_part(services: Services, row: Row, job: Job | None = None) -> Annotatio
     return kept[key]
 
 
-def _join(votes: Annotations, new: Annotations, options: Reading) -> Annotations:
+def _join(votes: Annotations, new: Annotations, options: Row) -> Annotations:
     """Return both sets of votes, whose labels are examined together."""
     if votes.multi != new.multi:
         raise InputError("some files have sets of labels, and others have single labels")
     joined = merge(votes, new, repeated="last")
     findings = []
-    if options.normalise and not joined.multi:
+    if options.get("normalise") and not joined.multi:
         names = to_list(joined.class_names)
         order = np.argsort(-joined.votes_per_class, kind="stable").tolist()
         same = spelled_alike([text_of(names[code]) for code in order], [])
         joined = recode(joined, classes=same)
     elif not joined.multi:
         findings = find_look_alikes(joined.class_names, joined.votes_per_class)
-    findings += examine_votes(joined, options.repeated)
+    findings += examine_votes(joined, options.get("repeated", "first"))
     before = [finding for finding in joined.hygiene.findings if finding.kind in OF_A_FILE]
     return replace(joined, hygiene=replace(joined.hygiene, findings=[*before, *findings]))
 

@@ -39,8 +39,7 @@ function Status({ project }) {
   const { job } = project;
   if (!job) return null;
   if (isBusy(project)) {
-    const share = job.expected ? Math.min(1, job.rows / job.expected) : null;
-    return html`<${Note}><span class="row"><span class="spin" />${job.message || (job.step ? `Computing the labels: step ${job.step}` : `Reading: ${number(job.rows)} rows`)}</span>${share === null ? null : html`<progress value=${share} />`}<${Button} kind="small" onClick=${() => del(`/projects/${project.id}/job`)}>Stop<//><//>`;
+    return html`<${Note}><span class="row"><span class="spin" />${job.message || (job.step ? `Computing the labels: step ${job.step}` : `Reading: ${number(job.rows)} rows`)}</span><${Button} kind="small" onClick=${() => del(`/projects/${project.id}/job`)}>Stop<//><//>`;
   }
   return html`${job.state === "failed" ? html`<${Note} kind="bad" role="alert" id="failure"><span>${sentence(job.message)}</span>${job.repair ? html`<${Repair} project=${project} choices=${job.repair} />` : null}<//>` : null}`;
 }
@@ -76,7 +75,7 @@ function Draft({ project, source, isFirst, isSeveral, again }) {
   };
   const take = () => save({ state: "in", reading: reading ?? undefined });
   const current = { ...(seen?.preview?.guess ?? {}), ...(seen?.reading ?? {}), ...(reading ?? {}) };
-  const missing = source.kind === "votes" && seen?.preview && current.shape === "long" && !seen.preview.is_export ? ["task", "annotator", "label"].filter((role) => !current[role] && !(role === "annotator" && current.one_annotator)) : [];
+  const missing = source.kind === "votes" && seen?.preview && (current.shape ?? "long") === "long" && !seen.preview.is_export ? ["task", "annotator", "label"].filter((role) => !current[role] && !(role === "annotator" && current.one_annotator)) : [];
   return html`<section class="card draft" data-source=${source.name}>
     <header><div><h2>${source.name}</h2><span class="muted">${seen?.preview?.format ?? ""}</span></div>
       <${Select} aria-label="What it holds" value=${source.kind} options=${Object.entries(KINDS)} onChange=${(kind) => attempt(() => save({ kind }))} />
@@ -131,7 +130,7 @@ function Source({ project, source }) {
   const path = `/projects/${project.id}/sources/${source.id}`;
   const { data } = useLoad(isOpen ? `${path}${query({ reading: reading && JSON.stringify(reading) })}` : null, project.version);
   const facts = source.facts;
-  const about = { votes: facts.posted ? `${count(facts.votes, "vote")} sent by a program` : "", items: facts.matched === undefined ? "" : `${count(facts.matched, "task")} found`, predictions: facts.n_tasks === undefined ? "" : `${count(facts.n_tasks, "task")} with a prediction`, truths: facts.used === undefined ? "" : `${count(facts.used, "truth")} used` }[source.kind];
+  const about = { items: facts.matched === undefined ? "" : `${count(facts.matched, "task")} found`, predictions: facts.n_tasks === undefined ? "" : `${count(facts.n_tasks, "task")} with a prediction`, truths: facts.used === undefined ? "" : `${count(facts.used, "truth")} used` }[source.kind];
   const current = { ...(data?.preview?.guess ?? {}), ...(data?.reading ?? {}), ...(reading ?? {}) };
   const again = async () => {
     await patch(path, { reading: reading ?? {}, state: "in" });
@@ -140,7 +139,7 @@ function Source({ project, source }) {
   };
   return html`<li class="open-row"><div class="what"><b>${source.name}</b><small>${[KINDS[source.kind], about, ago(source.at)].filter(Boolean).join(" · ")}</small></div>
     ${source.is_used ? null : html`<${Badge} kind="warn">not in the labels yet<//>`}
-    ${source.kind === "votes" && !facts.posted ? html`<button class="quiet small" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>How it is read</button>` : null}
+    ${source.kind === "votes" ? html`<button class="quiet small" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>How it is read</button>` : null}
     ${isSure ? html`<span class="row"><small>Without it, labels are computed again.</small><${Button} kind="small danger" onClick=${() => patch(path, { state: "out" })}>Take it out<//><button class="small quiet" onClick=${() => ask(false)}>Keep</button></span>` : html`<button class="quiet small" aria-label="Take out ${source.name}" onClick=${() => ask(true)}>Take out</button>`}
     ${!isOpen ? null : html`<div class="whole stack">${!data ? html`<${Loading} />` : data.preview === null ? null : html`${data.problem ? html`<${Note} kind="bad">${sentence(data.problem)}<//>` : null}<${Form} preview=${data.preview} reading=${current} change=${(values) => setReading({ ...(reading ?? {}), ...values })} name=${source.name} /><${Rows} preview=${data.preview} reading=${current} /><div class="row"><${Button} kind="primary" id="again" disabled=${isBusy(project)} onClick=${again}>Read it again<//><small class="muted">Spellings and what people judged are kept.</small></div>`}</div>`}</li>`;
 }
