@@ -19,7 +19,6 @@ from finegold.insight.majority import n_flips
 from finegold.io.truth import match_sets
 from finegold.report.sections import Subject
 from finegold.report.sections.sets import options, pairs, set_tasks
-from finegold.results import sets as result_sets
 from finegold.results.sets import set_figures
 from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
 from tests.support.archives import pack, unpack
@@ -389,17 +388,13 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     assert by_option["n_chosen"].tolist() == [1, 1, 1, 1, 2, 1, 1, 0, 0]
 
 
-def test_the_order_of_rows_does_not_matter_and_neither_do_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_order_of_rows_does_not_matter() -> None:
     table = pl.DataFrame(simulated_sets(1, n_tasks=60).table())
     first = finegold.aggregate(table, multi=True).posterior
     shuffled = finegold.aggregate(
         table.sample(fraction=1.0, shuffle=True, seed=3), multi=True
     ).posterior
     assert (first == shuffled).all()
-    monkeypatch.setattr(result_sets, "MOST_CELLS", 200)
-    assert finegold.aggregate(table, multi=True).posterior == pytest.approx(first, abs=1e-9)
 
 
 def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_task() -> None:

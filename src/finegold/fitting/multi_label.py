@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +78,11 @@ def fit_sets(
     name, settings, statistics, converged = method.name, dict[str, Any](), None, True
     steps = [Step(0, 0, 0.0, float("nan"))]
     if name == "mv":
-        posterior, stopped = _all(answers, answers.shares), "not iterative"
+        posterior, stopped = answers.shares(), "not iterative"
     elif name == DEFAULT_METHOD:
         model, steps = _descend(answers, on_step)
         name, statistics, converged = "multi", model._asdict(), steps[-1].change < TOLERANCE
-        posterior = _all(answers, lambda block: _posterior(answers, block, model))
+        posterior = _posterior(answers, model)
         sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
         stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
     else:
@@ -107,10 +106,9 @@ def _descend(
     answers: Answers, on_step: Callable[[Step], None] | None
 ) -> tuple[OptionModel, list[Step]]:
     """Return the model to which expectation maximisation converges, and its steps."""
-    model, steps = _learned(answers, answers.shares), list[Step]()
+    model, steps = _learned(answers, answers.shares()), list[Step]()
     while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
-        posterior_of = partial(_posterior, answers, model=model)
-        before, model = model, _learned(answers, posterior_of)
+        before, model = model, _learned(answers, _posterior(answers, model))
         moves = (np.abs(old - new) for old, new in zip(before, model, strict=True))
         change = max(float(move.max(initial=0)) for move in moves)
         steps.append(Step(0, len(steps) + 1, change, float("nan")))
@@ -119,26 +117,19 @@ def _descend(
     return model, steps
 
 
-def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:
-    """[T, O] Return the posterior of all tasks, computed run by run."""
-    posterior = np.empty((answers.n_tasks, answers.n_options))
-    for block in answers.blocks():
-        posterior[block] = posterior_of(block)
-    return posterior
-
-
-def _posterior(answers: Answers, block: slice, model: OptionModel) -> Floats:
-    """[n, O] Return the probability that each option is right."""
+def _posterior(answers: Answers, model: OptionModel) -> Floats:
+    """[T, O] Return the probability that each option is right."""
     no = np.log1p(-model.sensitivity) - np.log1p(-model.false_choice)
     yes = np.log(model.sensitivity) - np.log(model.false_choice)
-    evidence = answers.by_task[block] @ no
-    evidence += answers.on_cells(block, yes - no)
-    return answers.with_gold(block, expit(logit(model.prevalence) + evidence))
+    evidence = answers.by_task @ no
+    evidence += answers.on_tasks(yes - no)
+    return answers.with_gold(expit(logit(model.prevalence) + evidence))
 
 
-def _learned(answers: Answers, posterior_of: Callable[[slice], Floats]) -> OptionModel:
-    """Return the parameters that fit these posteriors."""
-    right, asked, total = answers.sums(posterior_of)
+def _learned(answers: Answers, posterior: Floats) -> OptionModel:
+    """Return the parameters that fit this posterior."""
+    right, asked = answers.chosen(posterior), answers.by_task.T @ posterior
+    total = posterior.sum(axis=0)
     mean = total.sum() / max(answers.n_options, 1)
     prevalence = (total + PRIOR_TASKS * mean / answers.n_tasks) / (answers.n_tasks + PRIOR_TASKS)
     return OptionModel(

@@ -10,7 +10,7 @@ result with one task per task and option, which what is written for ordinary vot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
-from finegold.results.data import Learned, ResultData, Step, summarise, votes_of
+from finegold.results.data import Learned, ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.encoding import MISSING, Codes, to_list
 from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
 
-# tasks x options that are computed at a time
-MOST_CELLS = 2**20
 # what an annotator does overall weighs as much as this number of answers about one option
 QUALITY_ANSWERS = 20.0
 # the classes of a question
@@ -49,80 +47,49 @@ class Answers:
             votes.n_classes - 1,
         )
         pair = np.unique(task.astype(np.int64) * self.n_annotators + annotator)
-        who = (pair // self.n_annotators, pair % self.n_annotators)
+        seen, who = np.divmod(pair, self.n_annotators)
         shape = (self.n_tasks, self.n_annotators)
         # 1 where the annotator saw the task
-        self.by_task = csr_array((np.ones(len(pair)), who), shape=shape)
-        self.per_task = np.bincount(who[0], minlength=self.n_tasks)
-        self.per_annotator = np.bincount(who[1], minlength=self.n_annotators)
+        self.by_task = csr_array((np.ones(len(pair)), (seen, who)), shape=shape)
+        self.per_task = np.bincount(seen, minlength=self.n_tasks)
+        self.per_annotator = np.bincount(who, minlength=self.n_annotators)
+        # choices
         chosen = option < self.n_options
-        self.task, self.annotator, self.option = (
-            task[chosen],
-            annotator[chosen],
-            option[chosen].astype(np.int64),
-        )
+        self.task, self.annotator = task[chosen], annotator[chosen]
+        self.option = option[chosen].astype(np.int64)
         self.gold = votes.gold
         self.gold_sets = np.zeros((len(votes.gold_sets), self.n_options))
         for row, options in enumerate(votes.gold_sets):
             self.gold_sets[row, list(options)] = 1.0
 
-    def blocks(self) -> Iterator[slice]:
-        """Yield runs of tasks that fit into memory with all options."""
-        step = max(1, MOST_CELLS // max(self.n_options, 1))
-        for first in range(0, self.n_tasks, step):
-            yield slice(first, min(first + step, self.n_tasks))
-
-    def on_cells(self, block: slice, weights: Floats | None = None) -> Floats:
-        """[n, O] Return the sum of the weights [W, O] of the choices of each option, or their
+    def on_tasks(self, weights: Floats | None = None) -> Floats:
+        """[T, O] Return the sum of the weights [W, O] of the choices of each option, or their
         number.
         """
-        run = self._chosen_in(block)
-        cell = (self.task[run] - block.start) * self.n_options + self.option[run]
-        weigh = None if weights is None else weights[self.annotator[run], self.option[run]]
-        n = block.stop - block.start
-        return (
-            np.bincount(cell, weigh, minlength=n * self.n_options)
-            .reshape(n, self.n_options)
-            .astype(np.float64)
-        )
+        weigh = None if weights is None else weights[self.annotator, self.option]
+        return self._count(self.task, self.n_tasks, weigh)
 
-    def shares(self, block: slice) -> Floats:
-        """[n, O] Return the share of the annotators who chose each option."""
-        return self.with_gold(block, self.on_cells(block) / self.per_task[block, None])
-
-    def with_gold(self, block: slice, posterior: Floats) -> Floats:
-        """[n, O] Return the probabilities with those of known sets, which are 0 or 1."""
-        known = np.flatnonzero(self.gold[block] != MISSING)
-        posterior[known] = self.gold_sets[self.gold[block][known]]
-        return posterior
-
-    def sums(self, posterior_of: Callable[[slice], Floats]) -> tuple[Floats, Floats, Floats]:
-        """Return each annotator's right choices [W, O], answers where the option is right [W, O],
-        and how many tasks each option is right for [O], as expected by the posteriors of runs of
-        tasks.
+    def chosen(self, posterior: Floats | None = None) -> Floats:
+        """[W, O] Return how often each annotator chose each option, or was expected to be right in
+        it.
         """
-        shape = (self.n_annotators, self.n_options)
-        right, asked, total = np.zeros(shape), np.zeros(shape), np.zeros(self.n_options)
-        for block in self.blocks():
-            posterior, run = posterior_of(block), self._chosen_in(block)
-            right += self._by_cell(run, posterior[self.task[run] - block.start, self.option[run]])
-            asked += self.by_task[block].T @ posterior
-            total += posterior.sum(axis=0)
-        return right, asked, total
+        weigh = None if posterior is None else posterior[self.task, self.option]
+        return self._count(self.annotator, self.n_annotators, weigh)
 
-    def chosen(self) -> Floats:
-        """[W, O] Return how often each annotator chose each option."""
-        return self._by_cell(slice(None), None)
+    def _count(self, row: Codes, n_rows: int, weights: Floats | None) -> Floats:
+        cell = row.astype(np.int64) * self.n_options + self.option
+        counts = np.bincount(cell, weights, minlength=n_rows * self.n_options)
+        return counts.reshape(n_rows, self.n_options).astype(np.float64)
 
-    def _chosen_in(self, block: slice) -> slice:
-        """Return the choices on a run of tasks. They are sorted by task."""
-        first, last = np.searchsorted(self.task, [block.start, block.stop])
-        return slice(int(first), int(last))
+    def shares(self) -> Floats:
+        """[T, O] Return the share of the annotators who chose each option."""
+        return self.with_gold(self.on_tasks() / self.per_task[:, None])
 
-    def _by_cell(self, run: slice, weights: Floats | None) -> Floats:
-        cell = self.annotator[run].astype(np.int64) * self.n_options + self.option[run]
-        counts = np.bincount(cell, weights, minlength=self.n_annotators * self.n_options)
-        return counts.reshape(self.n_annotators, self.n_options).astype(np.float64)
+    def with_gold(self, posterior: Floats) -> Floats:
+        """[T, O] Return the probabilities with those of known sets, which are 0 or 1."""
+        known = np.flatnonzero(self.gold != MISSING)
+        posterior[known] = self.gold_sets[self.gold[known]]
+        return posterior
 
 
 class Quality(NamedTuple):
@@ -144,9 +111,9 @@ class Quality(NamedTuple):
 
 def quality_of(answers: Answers, posterior: Floats) -> Quality:
     """Return what each annotator did with each option, judged by a posterior [T, O]."""
-    right, asked, _ = answers.sums(lambda block: posterior[block])
+    asked = answers.by_task.T @ posterior
     every = np.broadcast_to(answers.per_annotator[:, None], asked.shape).astype(np.float64)
-    return Quality(right, answers.chosen(), asked, every)
+    return Quality(answers.chosen(posterior), answers.chosen(), asked, every)
 
 
 def summarise_sets(
@@ -163,11 +130,10 @@ def summarise_sets(
     """
     chosen = posterior > 0.5
     # The sets, and that of each task: as texts of bits, which are sorted ten times faster than rows
-    # of truth values. one more bit, so that there is one
+    # of truth values. One more bit, so that there is one.
     bits = np.packbits(np.pad(chosen, ((0, 0), (0, 1))), axis=1)
-    _, first, codes = np.unique(
-        bits.view(f"V{bits.shape[1]}"), return_index=True, return_inverse=True
-    )
+    texts = bits.view(f"V{bits.shape[1]}")
+    _, first, codes = np.unique(texts, return_index=True, return_inverse=True)
     n_answers = answers.per_annotator * max(answers.n_options, 1)
     agreed = quality_of(answers, chosen.astype(np.float64)).right_answers()
     expected, tied = quality_of(answers, posterior).right_answers(), (posterior == 0.5).any(axis=1)
@@ -184,12 +150,9 @@ def summarise_sets(
 
 def annotators_of_sets(result: ResultData, *, by_option: bool = False) -> Any:
     """Return a table with one row per annotator, or per annotator and option."""
-    quality = quality_of(Answers(votes_of(result)), result.posterior)
-    names, options, n_answers = (
-        result.annotator_names,
-        to_list(result.class_names),
-        result.votes_per_annotator,
-    )
+    quality = quality_of(Answers(result.annotations), result.posterior)
+    names, options = result.annotator_names, to_list(result.class_names)
+    n_answers = result.votes_per_annotator
     overall = _rates(Quality(*(counts.sum(axis=1) for counts in quality)))
     if not by_option:
         return make_frame({"annotator": names, "n_answers": n_answers, **overall}, like=names)
@@ -205,17 +168,16 @@ def annotators_of_sets(result: ResultData, *, by_option: bool = False) -> Any:
 def _rates(quality: Quality, overall: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the shares; those of one option are drawn toward the annotator's own over all options."""
     right, chosen, asked, answers = quality
-    wrong, left_out = answers - asked, answers - asked - (chosen - right)
+    left_out = answers - asked - chosen + right
     pairs = {
         "sensitivity": (right, asked),
-        "specificity": (left_out, wrong),
+        "specificity": (left_out, answers - asked),
         "precision": (right, chosen),
     }
     rates: dict[str, Any] = {"n_chosen": np.ravel(chosen).astype(np.int64)}
     for name, (part, whole) in pairs.items():
-        toward, weight = (
-            (0.5, 1.0) if overall is None else (overall[name][:, None], QUALITY_ANSWERS)
-        )
+        toward: Any = 0.5 if overall is None else overall[name][:, None]
+        weight = 1.0 if overall is None else QUALITY_ANSWERS
         rates[name] = np.ravel((part + weight * toward) / (whole + weight))
     return rates
 
@@ -224,16 +186,14 @@ def as_questions(result: ResultData) -> ResultData:
     """Return the same as an ordinary result of the classes "no" and "yes", with a task for each
     task and option.
     """
-    votes, answers = votes_of(result), Answers(votes_of(result))
+    votes = result.annotations
+    answers = Answers(votes)
     asked, yes = all_questions(votes, answers), result.posterior.ravel()
-    right, chosen, true, total = (
-        counts.sum(axis=1) for counts in quality_of(answers, result.posterior)
-    )
+    quality = quality_of(answers, result.posterior)
+    right, chosen, true, total = (counts.sum(axis=1) for counts in quality)
     # by truth
-    said_yes = np.stack(
-        [(chosen - right + 0.5) / (total - true + 1), (right + 0.5) / (true + 1)], axis=1
-    )
-    said_yes = said_yes.clip(1e-6, 1 - 1e-6)
+    of_no, of_yes = (chosen - right + 0.5) / (total - true + 1), (right + 0.5) / (true + 1)
+    said_yes = np.stack([of_no, of_yes], axis=1).clip(1e-6, 1 - 1e-6)
     return replace(
         result,
         task_names=asked.task_names,
@@ -258,17 +218,10 @@ def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
     """[T] Return whether most answers about any option of a task contradict its label; False for
     known sets.
     """
-    answers = Answers(votes_of(result))
-    outvoted = np.zeros(answers.n_tasks, np.bool_)
-    for block in answers.blocks():
-        chosen, answered, label = (
-            answers.on_cells(block),
-            answers.per_task[block, None],
-            result.posterior[block] > 0.5,
-        )
-        outvoted[block] = np.where(label, 2 * chosen < answered, 2 * chosen > answered).any(axis=1)
-    outvoted[result.gold != MISSING] = False
-    return outvoted
+    answers, is_label = Answers(result.annotations), result.posterior > 0.5
+    twice, answered = 2 * answers.on_tasks(), answers.per_task[:, None]
+    outvoted = np.where(is_label, twice < answered, twice > answered).any(axis=1)
+    return np.asarray(outvoted & (result.gold == MISSING))
 
 
 def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotations:
