@@ -52,17 +52,10 @@ class NumberResult:
         The interval is for the mean that many more such annotators would give; it holds in 92 to
         96 % of tasks on real data.
         """
-        names = self.annotations.task_names
-        return make_frame(
-            {
-                "task": names,
-                "value": self.scores.value,
-                "value_low": self.scores.low,
-                "value_high": self.scores.high,
-                "n_votes": self.annotations.votes_per_task,
-            },
-            like=names,
-        )
+        names, n_votes = self.annotations.task_names, self.annotations.votes_per_task
+        value, low, high = self.scores[:3]
+        columns = {"task": names, "value": value, "value_low": low, "value_high": high}
+        return make_frame(columns | {"n_votes": n_votes}, like=names)
 
     def annotators(self) -> Any:
         """Return a row for each annotator: annotator, n_votes, bias, noise.
@@ -111,7 +104,7 @@ class NumberResult:
         known = position != MISSING
         if not known.any():
             raise InputError("no truth belongs to a task with votes")
-        true = np.array([_number(text_of(each), "a truth") for each in truths])
+        true = numbers_of(truths, "a truth")
         return measure_errors(self.scores.value[position[known]], true[known], within)
 
     def __repr__(self) -> str:
@@ -157,21 +150,13 @@ def measure_errors(value: Floats, true: Floats, within: float | None = None) -> 
     half = float(t.ppf(0.975, n - 1) * error.std(ddof=1) / math.sqrt(n)) if n > 1 else math.inf
     mean = float(error.mean())
     varies = n > 2 and np.ptp(value) > 0 and np.ptp(true) > 0
-    share: dict[str, Any] = {}
-    if within is not None:
-        n_close = int((error <= within).sum())
-        low, high = map(float, exact_interval(n_close, n))
-        share = {"within": within, "share_within": n_close / n}
-        share |= {"share_within_low": low, "share_within_high": high}
-    return NumberErrors(
-        n_tasks=n,
-        mean_absolute_error=mean,
-        mean_absolute_error_low=max(mean - half, 0.0),
-        mean_absolute_error_high=mean + half,
-        bias=float((value - true).mean()),
-        spearman=float(spearmanr(value, true)[0]) if varies else math.nan,
-        **share,
-    )
+    rank = float(spearmanr(value, true)[0]) if varies else math.nan
+    bias, low, high = float((value - true).mean()), max(mean - half, 0.0), mean + half
+    if within is None:
+        return NumberErrors(n, mean, low, high, bias, rank)
+    n_close = int((error <= within).sum())
+    interval = map(float, exact_interval(n_close, n))
+    return NumberErrors(n, mean, low, high, bias, rank, within, n_close / n, *interval)
 
 
 def aggregate(votes: Any, **reading: Any) -> NumberResult:
@@ -187,18 +172,14 @@ def aggregate(votes: Any, **reading: Any) -> NumberResult:
     Raises:
         InputError: If a label is not a number.
     """
-    annotations = votes if isinstance(votes, Annotations) else _read(votes, reading)
-    scale = numbers_of(annotations)
-    task, annotator, label = annotations.votes()
-    n_tasks, n_annotators = len(annotations.task_names), len(annotations.annotator_names)
-    return NumberResult(annotations, estimate(task, annotator, scale[label], n_tasks, n_annotators))
-
-
-def _read(votes: Any, reading: dict[str, Any]) -> Annotations:
     with warnings.catch_warnings():
         # numbers are as many classes
         warnings.filterwarnings("ignore", r"there are [\d,]+ classes", FinegoldWarning)
-        return read(votes, **reading)
+        annotations = votes if isinstance(votes, Annotations) else read(votes, **reading)
+    task, annotator, label = annotations.votes()
+    scale = numbers_of(annotations.class_names)
+    sizes = annotations.n_tasks, annotations.n_annotators
+    return NumberResult(annotations, estimate(task, annotator, scale[label], *sizes))
 
 
 def are_numbers(annotations: Annotations) -> bool:
@@ -206,24 +187,20 @@ def are_numbers(annotations: Annotations) -> bool:
     there are more than 20 of them.
     """
     try:
-        numbers = numbers_of(annotations)
+        numbers = numbers_of(annotations.class_names)
     except InputError:
         return False
     return len(numbers) > MOST_CLASSES or bool((numbers % 1 != 0).any())
 
 
-def numbers_of(annotations: Annotations) -> Floats:
-    """[K] Return the number that each class is."""
-    return np.array(
-        [_number(text_of(name), "a label") for name in to_list(annotations.class_names)]
-    )
-
-
-def _number(text: str, what: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise InputError(f"{what} is {text!r}, which is not a number") from None
-    if not math.isfinite(number):
-        raise InputError(f"{what} is {text!r}, which is not a finite number")
-    return number
+def numbers_of(names: Any, what: str = "a label") -> Floats:
+    """Return the numbers that these names are."""
+    texts = [text_of(name) for name in to_list(names)]
+    for text in texts:
+        try:
+            is_number = math.isfinite(float(text))
+        except ValueError:
+            is_number = False
+        if not is_number:
+            raise InputError(f"{what} is {text!r}, which is not a number")
+    return np.array(texts, dtype=np.float64)

@@ -58,14 +58,8 @@ class Scores(NamedTuple):
 def estimate(
     task: Integers, annotator: Integers, vote: Floats, n_tasks: int, n_annotators: int
 ) -> Scores:
-    """Return the value of every task, with an interval, and the bias and noise of every annotator.
-
-    Args:
-        task: [L] The task of each vote. Every task has a vote.
-        annotator: [L] Who cast it.
-        vote: [L] The number.
-        n_tasks: The number of tasks.
-        n_annotators: The number of annotators.
+    """Return the value of every task, which has a vote, and what annotators are like, from the task,
+    the annotator and the number of each vote.
     """
 
     def per_task(values: Floats) -> Floats:
@@ -86,13 +80,10 @@ def estimate(
         bias = per_annotator(vote - value[task]) / (n_given + ANNOTATOR_PRIOR)
         squares = (vote - bias[annotator] - value[task]) ** 2 * correction
         usual = squares.sum() / max(n_compared.sum(), 1)
-        variance = (per_annotator(squares) + ANNOTATOR_PRIOR * usual) / (
-            n_compared + ANNOTATOR_PRIOR
-        )
+        most = n_compared + ANNOTATOR_PRIOR
+        variance = (per_annotator(squares) + ANNOTATOR_PRIOR * usual) / most
         # where all votes agree, all weights are equal
-        weight = (
-            1 / np.maximum(variance, LEAST_NOISE * usual) if usual > 0 else np.ones(n_annotators)
-        )
+        weight = 1 / np.maximum(variance, LEAST_NOISE * usual) if usual > 0 else variance + 1
         weighted = per_task(weight[annotator] * (vote - bias[annotator]))
         value = (mean + weighted / per_task(weight[annotator])) / 2
 
