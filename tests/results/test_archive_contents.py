@@ -172,13 +172,7 @@ def test_arrays_of_another_kind_or_size_are_refused(folder, tmp_path, method, wr
 
 
 @pytest.mark.parametrize(
-    "entries",
-    [
-        {"gold_sets": [[-1]]},
-        {"gold_sets": []},
-        {"gold_sets": [["x"]]},
-    ],
-    ids=str,
+    "entries", [{"gold_sets": [[-1]]}, {"gold_sets": []}, {"gold_sets": [["x"]]}], ids=str
 )
 def test_sets_that_do_not_fit_the_classes_are_refused(crafted, entries):
     with pytest.raises(InputError, match=DAMAGED):

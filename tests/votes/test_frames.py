@@ -31,8 +31,7 @@ def test_values_that_polars_does_not_have_are_text(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "expected"),
-    [("pandas", pd.DataFrame), ("pyarrow", pa.Table), (None, pl.DataFrame)],
+    ("backend", "expected"), [("pandas", pd.DataFrame), ("pyarrow", pa.Table), (None, pl.DataFrame)]
 )
 def test_a_frame_is_made_of_any_columns_in_the_kind_asked_for(
     backend: str | None, expected: type

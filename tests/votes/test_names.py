@@ -16,15 +16,7 @@ from finegold.api.fit import fit
 from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes
-from finegold.votes.encoding import (
-    Names,
-    encode,
-    match,
-    of_one_kind,
-    text_of,
-    to_list,
-    to_values,
-)
+from finegold.votes.encoding import Names, encode, match, of_one_kind, text_of, to_list, to_values
 from finegold.votes.frames import make_frame
 from finegold.votes.merging import join_names, merge
 from tests.support.cli_helpers import refusal_of, run

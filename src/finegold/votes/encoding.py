@@ -273,9 +273,7 @@ def _refuse_lists(values: pl.Series) -> None:
     value = values.drop_nulls().to_list()[:1]
     problem = f'column "{values.name}" holds a {type(value[0]).__name__ if value else "list"}'
     remedy = use(
-        "if an annotation tool wrote the file",
-        format=Placeholder("TOOL"),
-        text="to name the tool",
+        "if an annotation tool wrote the file", format=Placeholder("TOOL"), text="to name the tool"
     )
     raise InputError(f"{problem}; expected text, numbers or booleans", remedies=[remedy])
 
