@@ -156,7 +156,7 @@ class Agreement:
         return {name: value for name, value in vars(self).items() if isinstance(value, float | int)}
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import rows_html
+        from finegold.votes.notebook import rows_html
 
         title = (
             f"<b>Agreement</b> ({self.level}): {self.n_votes:,} votes, {self.n_tasks:,} tasks with"

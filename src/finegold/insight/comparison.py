@@ -82,7 +82,7 @@ class Comparison:
         return make_frame({"task": tasks, **names}, like=tasks)
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import rows_html
+        from finegold.votes.notebook import rows_html
 
         shown = ("method", "accuracy", "log_loss", "flips", "mean_confidence", "seconds")
         rows = [

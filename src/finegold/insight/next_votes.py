@@ -79,7 +79,7 @@ class Plan:
         return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {some:,} annotators to look after)"
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import rows_html
+        from finegold.votes.notebook import rows_html
 
         names = to_list(self.result.annotator_names)
         rows = to_polars(self.tasks()).head(TASKS_SHOWN).to_dicts()

@@ -3,49 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from finegold.votes.notebook import MAX_NAME_LENGTH, cell_html, meter_html, page_html, table_html
+from finegold.votes.notebook import Figure, Meter, rows_html
 
 if TYPE_CHECKING:
     from finegold.insight.judges.ranking import Ranking
 
 ROWS_SHOWN = 20
-
-
-class Meter(float):
-    """A share that is drawn as a bar."""
-
-
-class Figure(str):
-    """A number as text, to be aligned on the right."""
-
-    __slots__ = ()
-
-
-def rows_html(
-    title: str, rows: Sequence[dict[str, Any]], notes: Sequence[str] = (), of: int | None = None
-) -> str:
-    """Return a table of rows with the same keys; `title` is HTML, and `of` the number of all rows."""
-    heads = ["" if head.startswith("_") else head for head in (rows[0] if rows else {})]
-    cells = [[_cell(value) for value in row.values()] for row in rows]
-    table = table_html(heads, cells, len(rows) if of is None else of)
-    return page_html(title, table, *map(escape, notes))
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, Meter):
-        return meter_html(value)
-    if isinstance(value, float):
-        return cell_html(f"{value:.3f}" if isfinite(value) else "undefined")
-    if isinstance(value, int):
-        return cell_html(f"{value:,}")
-    if isinstance(value, Figure):
-        return cell_html(escape(value))
-    text = str(value)
-    return escape(text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…")
 
 
 def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[str]) -> str:
