@@ -362,16 +362,12 @@ class Annotations:
         """Make annotations from integer codes. All readers use this function.
 
         Args:
-            task (ndarray of int of shape (n,)): The position of the task of each vote in
-                `task_names`.
-            annotator (ndarray of int of shape (n,)): The position of its annotator in
-                `annotator_names`.
-            label (ndarray of int of shape (n,)): The position of its class in `class_names`; -1
-                means no vote.
-            task_names (sequence): The names of the tasks, sorted. Tasks without a vote are left
-                out.
-            annotator_names (sequence): The names of the annotators, sorted. Annotators without a
-                vote are left out.
+            task (ndarray of int of shape (n,)): The position of each vote's task in `task_names`.
+            annotator (ndarray of int of shape (n,)): That of its annotator in `annotator_names`.
+            label (ndarray of int of shape (n,)): That of its class in `class_names`; -1 means no
+                vote.
+            task_names (sequence): The names of the tasks, sorted; those without votes are left out.
+            annotator_names (sequence): The names of the annotators, likewise.
             class_names (sequence): The names of the classes, sorted.
             gold (tuple of two ndarrays): Known truths: positions of tasks, and of their classes.
             repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an
@@ -380,26 +376,20 @@ class Annotations:
         Returns:
             The votes.
         """
-        task_names, annotator_names, class_names = (
-            Names(task_names),
-            Names(annotator_names),
-            Names(class_names),
-        )
+        task_names, annotator_names = Names(task_names), Names(annotator_names)
+        class_names = Names(class_names)
         if repeated not in get_args(Repeated):
             raise InputError(
                 f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"'
             )
         if (n_classes := len(class_names)) > MAX_CLASSES:
-            raise InputError(
-                f"{n_classes:,} different labels: is this the right column? (at most"
-                f" {MAX_CLASSES:,})"
-            )
+            problem = f"{n_classes:,} different labels: is this the right column?"
+            raise InputError(f"{problem} (at most {MAX_CLASSES:,})")
         for name, codes in (("task", task), ("annotator", annotator)):
             if codes.size and codes.min() == MISSING:
                 row, n_such = int(np.argmax(codes == MISSING)), (codes == MISSING).sum()
-                raise InputError(
-                    f"row {row + 1} has a label but no {name}; there are {n_such:,} such rows"
-                )
+                problem = f"row {row + 1} has a label but no {name}; there are {n_such:,} such rows"
+                raise InputError(problem)
         n_rows, asked = len(label), task
         if not label.size or label.min() == MISSING:
             voted = np.flatnonzero(label != MISSING)
@@ -425,14 +415,10 @@ class Annotations:
             made = made._replace(annotator=new_code[made.annotator])
         kept = len(made.annotator)
         if repeated == "error" and kept < n_votes:
-            problem = (
-                f"{n_votes - kept:,} votes repeat an earlier vote of the same annotator on"
-                " the same task"
-            )
-            raise InputError(
-                problem,
-                remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")],
-            )
+            problem = f"{n_votes - kept:,} votes repeat an earlier vote of the same annotator on"
+            rules = ("first", "last", "majority", "all")
+            remedies = [use(repeated=rule) for rule in rules]
+            raise InputError(f"{problem} the same task", remedies=remedies)
         truths, gold_unused = np.full(len(made.task_ptr) - 1, MISSING, dtype=np.int32), 0
         if gold is not None:
             known = (gold[0] != MISSING) & (gold[1] != MISSING)
@@ -440,25 +426,17 @@ class Annotations:
             truths[(np.cumsum(has_vote) - 1)[gold[0][known]]] = gold[1][known]
             gold_unused = len(known) - int(known.sum())
             warn_of_unused_gold(gold_unused)
+        repeats = (n_votes - kept, gold_unused)
         return cls(
-            task_ptr=made.task_ptr,
-            cell_ptr=made.cell_ptr,
-            cell_class=made.cell_class,
-            annotator=made.annotator,
+            *made,
             gold=truths,
-            task_names=task_names if has_vote.all() else task_names[np.flatnonzero(has_vote)],
-            annotator_names=(
-                annotator_names if has_voted.all() else annotator_names[np.flatnonzero(has_voted)]
-            ),
+            task_names=task_names if has_vote.all() else task_names[has_vote],
+            annotator_names=annotator_names if has_voted.all() else annotator_names[has_voted],
             class_names=class_names,
-            unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
-            never_voted=annotator_names[np.flatnonzero(~has_voted)],
+            unlabelled=task_names[was_asked & ~has_vote],
+            never_voted=annotator_names[~has_voted],
             counts=Counts(
-                n_rows,
-                n_rows - n_votes,
-                n_votes - kept,
-                gold_unused,
-                disagreeing=disagreeing + rows.n_disagreeing,
+                n_rows, n_rows - n_votes, *repeats, disagreeing=disagreeing + rows.n_disagreeing
             ),
         )
 

@@ -173,8 +173,7 @@ def to_values(column: NDArray[Any]) -> list[Any]:
     if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] not in PYTHON_TIME_UNITS:
         rough = column.astype("M8[us]")
         column = rough if (rough == column).all() else np.datetime_as_string(column)
-    values: list[Any] = column.tolist()
-    return values
+    return list(column.tolist())
 
 
 def to_list(names: Any) -> list[Any]:
@@ -324,28 +323,17 @@ def _codes_of_integers(
     if high - low > MAX_RANGE_PER_VALUE * column.size + 1000 or high >= 2**63:
         return None
     # little memory beside the column
-    starts = range(0, column.size, ROWS_PER_RUN)
-    runs = [slice(start, start + ROWS_PER_RUN) for start in starts]
+    runs = [slice(first, first + ROWS_PER_RUN) for first in range(0, column.size, ROWS_PER_RUN)]
     present = np.zeros(high - low + 1, dtype=bool)
+    codes = np.empty(column.size, np.int32) if into is None else into
 
     def offset(run: slice) -> NDArray[np.int64]:
-        numbers: NDArray[np.int64] = np.subtract(column[run], low, dtype=np.int64, casting="unsafe")
-        return numbers
+        return np.asarray(np.subtract(column[run], low, dtype=np.int64, casting="unsafe"))
 
-    def mark(run: slice) -> None:
-        present[offset(run)] = True
-
-    in_threads(mark, runs)
+    in_threads(lambda run: present.__setitem__(offset(run), True), runs)
     names = pl.Series((np.flatnonzero(present) + low).astype(column.dtype))
-    if column.dtype == np.int32 and low == 0 and len(names) == high + 1:
-        return column, names
-    codes = np.empty(column.size, np.int32) if into is None else into
     code_of = np.cumsum(present, dtype=np.int32) - 1
-
-    def look_up(run: slice) -> None:
-        codes[run] = code_of[offset(run)]
-
-    in_threads(look_up, runs)
+    in_threads(lambda run: codes.__setitem__(run, code_of[offset(run)]), runs)
     return codes, names
 
 

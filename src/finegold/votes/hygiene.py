@@ -69,9 +69,8 @@ class Hygiene:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain dicts and lists; classes of the alias that JSON does not have become text."""
-        findings = [
-            {"kind": each.kind, "text": each.text, "groups": each.groups} for each in self.findings
-        ]
+        kept = ("kind", "text", "groups", "is_silent")
+        findings = [{name: getattr(each, name) for name in kept} for each in self.findings]
         plain = {
             text: name if isinstance(name, str | int | float) else str(name)
             for text, name in self.alias.items()
@@ -80,22 +79,12 @@ class Hygiene:
 
 
 def hygiene_of(saved: Mapping[str, Any]) -> Hygiene:
-    """Return what `as_json` has made. It may come from a file of somebody else, so text is made of
-    what should be text, and numbers of what should be numbers.
-    """
-
-    def group_of(spellings: Any) -> list[tuple[str, int | None]]:
-        return [(str(text), None if n is None else int(n)) for text, n in spellings]
-
+    """Return what `as_json` has made."""
     findings = [
-        Finding(str(each["kind"]), str(each["text"]), groups=list(map(group_of, each["groups"])))
+        Finding(**each | {"groups": [[(text, n) for text, n in group] for group in each["groups"]]})
         for each in saved["findings"]
     ]
-    words = {word: int(n) for word, n in saved["no_vote"].items()}
-    alias = {
-        text: name for text, name in saved["alias"].items() if not isinstance(name, list | dict)
-    }
-    return Hygiene(findings, words, str(saved["label"]), bool(saved["normalise"]), alias)
+    return Hygiene(**{**saved, "findings": findings})
 
 
 def left_out_words(votes: Annotations) -> str:

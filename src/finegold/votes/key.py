@@ -15,10 +15,10 @@ from finegold.votes.encoding import MISSING, Codes, Names, encode, match, text_o
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """Known truths as codes of the tasks and classes of some votes."""
+    """Known truths as codes of the tasks and classes of some votes.
 
-    # A class that nobody voted for gets a code after those of the other classes, so no label equals
-    # it.
+    A class that nobody voted for has a code after those of the other classes, so no label equals it.
+    """
 
     # [T] the true class of each task, MISSING where it is unknown
     codes: Codes
@@ -54,15 +54,13 @@ def make_key(
     """Match truths, given as names, to the tasks and classes of some votes."""
     position = match(tasks, task_names)
     matched = np.flatnonzero(position != MISSING)
-    known = [truths[i] for i in matched.tolist()]
-    code = match(known, class_names)
-    is_new = code == MISSING
-    new = encode(Names([text_of(known[i]) for i in np.flatnonzero(is_new).tolist()]))
-    code = code.copy()
-    code[is_new] = len(class_names) + new.codes
+    known = [truths[row] for row in matched.tolist()]
+    code = match(known, class_names).copy()
+    new = encode(Names([text_of(known[row]) for row in np.flatnonzero(code == MISSING).tolist()]))
+    code[code == MISSING] = len(class_names) + new.codes
     codes = np.full(len(task_names), MISSING, np.int32)
     codes[position[matched]] = code
-    unmatched = [tasks[i] for i in np.flatnonzero(position == MISSING).tolist()]
+    unmatched = [tasks[row] for row in np.flatnonzero(position == MISSING).tolist()]
     return Key(codes, [*to_list(class_names), *new.names], len(new.names), unmatched)
 
 
