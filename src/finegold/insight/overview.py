@@ -84,7 +84,7 @@ class Trust:
         return rows
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import Figure, rows_html
+        from finegold.votes.notebook import Figure, rows_html
 
         n_tasks, n_annotators = f"{self.n_tasks:,}", f"{self.agreement.n_annotators:,}"
         title = f"<b>Trust</b> in {escape(self.method)}: {n_tasks} tasks, {n_annotators} annotators"
