@@ -402,7 +402,7 @@ class Result(ResultData, Generic[Frame]):
         from html import escape
 
         from finegold.api.summary import sentences_of, summary_of
-        from finegold.insight.notebook import Meter, rows_html
+        from finegold.votes.notebook import Meter, rows_html
 
         label, confidence = self.label, self.confidence
         rows = [
