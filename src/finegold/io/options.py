@@ -38,28 +38,18 @@ class ReadOptions(Options):
         "The column with the tasks, or several, separated by commas, that name them together.",
         group=COLUMNS,
         metavar="NAME",
-        doc=(
-            "The column of the tasks, if its name is not recognised, or several that name them"
-            " together; in an export, the field that identifies tasks; in a transposed table, the"
-            ' columns of the tasks ("Q1,Q2_*").'
-        ),
     )
     annotator: str | Sequence[str] | None = option(
         None,
         "The column with the annotators; in a wide table the columns, separated by commas.",
         group=COLUMNS,
         metavar="NAME",
-        doc="The column of the annotators; in a wide table, the columns of the annotators.",
     )
     label: str | Sequence[str] | None = option(
         None,
         "The column with the labels; of several, separated by commas, each is a question.",
         group=COLUMNS,
         metavar="NAME",
-        doc=(
-            "The column of the votes; of several columns, each is a question. If an annotator or a"
-            " label column is named, the file is read as a plain table."
-        ),
     )
     layout: Literal["long", "wide", "transposed", "counts"] | None = option(
         None,
@@ -68,12 +58,6 @@ class ReadOptions(Options):
         group=COLUMNS,
         kind="choice",
         choices=("long", "wide", "transposed", "counts"),
-        doc=(
-            "What a row of a plain table is: a vote (long), a task with a column per annotator"
-            " (wide) or with the number of votes for each class (counts), or an annotator with a"
-            " column per task (transposed). Many wide and transposed tables are recognised without"
-            " it."
-        ),
         # the studio asks what a row is
         surfaces=frozenset({"python", "cli"}),
     )
@@ -91,10 +75,6 @@ class ReadOptions(Options):
         group=COLUMNS,
         kind="list",
         metavar="A,B,C",
-        doc=(
-            "All classes, from the lowest to the highest, instead of `classes`: `Result.scores`"
-            " follows this order."
-        ),
     )
     missing: Sequence[Any] | None = option(
         None,
@@ -103,11 +83,6 @@ class ReadOptions(Options):
         group=COLUMNS,
         kind="list",
         metavar="A,B",
-        doc=(
-            'Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The'
-            " default is NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`."
-            " An empty list keeps all of them as classes. -1 is a class unless listed here."
-        ),
     )
     normalise: bool = option(
         False,
@@ -115,12 +90,6 @@ class ReadOptions(Options):
         " around them.",
         group=COLUMNS,
         kind="flag",
-        doc=(
-            "Merge labels that differ only in case, spaces, hyphens, accents, Unicode form, number"
-            " format or marks around them into the most frequent spelling, and ids that differ only"
-            " in spaces, case, quotes or number format. Without it, a warning shows them. If every"
-            " label is a number, formats are always merged."
-        ),
     )
     alias: Any = option(
         None,
@@ -128,10 +97,6 @@ class ReadOptions(Options):
         group=COLUMNS,
         kind="path",
         metavar="FILE",
-        doc=(
-            "The class that each spelling of a label means: spelling -> class, or a table with"
-            " these two columns."
-        ),
     )
     repeated: Repeated = option(
         "first",
@@ -145,11 +110,6 @@ class ReadOptions(Options):
         "Whether votes are sets of labels, such as a;b; by default, the votes decide.",
         group=COLUMNS,
         kind="switch",
-        doc=(
-            'Whether a vote is a set of labels: a list, or options such as "a;b". The classes are'
-            " then the options. If None, the votes are sets if the cells hold lists, or if most"
-            " hold several options; `read` takes False."
-        ),
     )
     encoding: str | None = option(
         None,
@@ -162,10 +122,6 @@ class ReadOptions(Options):
         "The character between the columns of a text file, or tab, if it is not found.",
         group=TEXT,
         metavar="CHARACTER",
-        doc=(
-            'The character between the columns of a text file: one character, or "tab". By default,'
-            " it is found."
-        ),
     )
     header: bool | int = option(
         True,
@@ -177,10 +133,6 @@ class ReadOptions(Options):
         low=0,
         high=1000,
         flag="--header-line",
-        doc=(
-            "The line with the names of the columns, from 1. False or 0 if there is none: columns"
-            ' are then "1", "2", ...'
-        ),
     )
     format: str | None = option(
         None,
@@ -194,10 +146,6 @@ class ReadOptions(Options):
         " convert also accept all and COLUMN=all.",
         group=EXPORTS,
         metavar="NAME",
-        doc=(
-            "The question to read, if there are several: its name, or in a table COLUMN=NAME, where"
-            " the column tells questions apart. `finegold.read_each` reads all of them."
-        ),
     )
     include: str | Sequence[str] = option(
         (),

@@ -19,10 +19,10 @@ from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
 from finegold.io.exports import find_export
 from finegold.io.exports.base import DamagedExport, read_records
 from finegold.io.options import ReadOptions
-from finegold.io.source import Source, is_files, reading, sources_of, with_dialect
+from finegold.io.source import Source, is_files, sources_of, with_dialect
 from finegold.io.tables import Table, open_sources, open_table
 from finegold.votes.encoding import as_text, text_of
-from finegold.votes.labels import fold_words, is_missing, spelled_alike
+from finegold.votes.labels import fold_words, is_missing, shortest_number, spelled_alike
 
 # the column with the names of the tasks; no column of a file is called so
 KEY = "\ntask"
@@ -52,28 +52,18 @@ def content_of_table(
     shown = [column for column in columns if column not in {by_task, *votes} | usual]
     if by_task is None or not shown:
         return None
-    # pl.col reads patterns
-    of = {name: selectors.by_name(name).as_expr() for name in (by_task, *shown)}
-    cut = [of[name].cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
-    key = of[by_task].cast(pl.String).alias(KEY)
-    if tasks is None:
-        if not opened.scans:
+    table = opened.read([by_task, *(shown if tasks is not None else shown[:MAX_FIELDS])])
+    texts = {column.name: as_text(column) for column in table.iter_columns()}
+    cut = {name: texts[name].str.slice(0, MAX_LENGTH + 1) for name in texts if name != by_task}
+    content = pl.DataFrame({KEY: texts[by_task], **cut})
+    if tasks is not None:
+        content = content.filter(selectors.by_name(KEY).as_expr().is_in(list(tasks)))
+        by_key = content.group_by(KEY).agg(selectors.exclude(KEY).n_unique())
+        same = [n for n in cut if by_key[n].max() == 1 and content[n].n_unique() > 1]
+        if not same:
             return None
-        with reading(opened.sources[0]):
-            rows = opened.scans[0].select(key, *cut[:MAX_FIELDS])
-            first = rows.unique(KEY, keep="first", maintain_order=True)
-            return first.collect(engine="streaming")
-    table = opened.read([by_task, *shown])
-    table = pl.DataFrame({column.name: as_text(column) for column in table.iter_columns()})
-    some = table.select(key, *cut).filter(selectors.by_name(KEY).as_expr().is_in(list(tasks)))
-    by_key = some.group_by(KEY).agg(selectors.exclude(KEY).n_unique())
-    same = [
-        name
-        for name in shown
-        if len(some) and by_key[name].max() == 1 and some[name].n_unique() > 1
-    ]
-    content = some.select(selectors.by_name(KEY, *same[:MAX_FIELDS]))
-    return content.unique(KEY, keep="first", maintain_order=True) if same else None
+        content = content.select(selectors.by_name(KEY, *same[:MAX_FIELDS]))
+    return content.unique(KEY, keep="first", maintain_order=True)
 
 
 def content_of_records(seen: Source) -> pl.DataFrame | None:
@@ -84,19 +74,15 @@ def content_of_records(seen: Source) -> pl.DataFrame | None:
         for record in read_records(seen):
             if not isinstance(record, dict):
                 continue
-            inside = next(
-                (record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record
-            )
-            ids = [
-                text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)
-            ]
-            plain = {
-                name: value
-                for name, value in inside.items()
+            inside = [record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)]
+            fields = (inside or [record])[0]
+            texts = {
+                str(name): text_of(value)[: MAX_LENGTH + 1]
+                for name, value in fields.items()
                 if isinstance(value, str | int | float | bool)
             }
-            texts = {str(name): text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
-            rows.extend({KEY: task} | texts for task in ids)
+            ids = [record[key] for key in ID_KEYS if isinstance(record.get(key), str | int)]
+            rows.extend({KEY: text_of(task)} | texts for task in ids)
     names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
     if not names:
         return None
@@ -126,15 +112,13 @@ def content_of_votes(
             content = content_of_records(sources[0])
     if content is None:
         return pl.DataFrame(schema={KEY: pl.String})
-    blind = [
-        KEY,
-        *(
-            c
-            for c in content.columns
-            if c != KEY and not set(content[c].drop_nulls()) <= set(classes)
-        ),
+    is_blind = [
+        name == KEY or not set(content[name].drop_nulls()) <= set(classes)
+        for name in content.columns
     ]
-    return content.select(selectors.by_name(blind))
+    return content.select(
+        content[name] for name, is_so in zip(content.columns, is_blind, strict=True) if is_so
+    )
 
 
 # ---- What comes back
@@ -162,76 +146,68 @@ def read_answers(
     What a spreadsheet wrote in another way than the tasks that were drawn and the classes are named
     is found again.
     """
-    known = list(classes)
-    words = set(map(text_of, known))
     if isinstance(checks, Mapping):
-        rows = [(text_of(name), answer, "", "") for name, answer in checks.items()]
+        rows = [(text_of(name), answer, "") for name, answer in checks.items()]
+        samples = set[str]()
     else:
-        opened, columns = open_table(checks), []
-        # by its name, ignoring case, or else by a usual name
-        for name, role in ((task, TASK), (truth, TRUTH)):
-            alike = [
-                column
-                for column in opened.columns
-                if str(column).strip().casefold() == name.strip().casefold()
-            ]
-            columns += alike or candidates(opened.columns, role)
-            if len(columns) != (1 if role is TASK else 2):
-                listed = ", ".join(map(str, opened.columns))
-                raise InputError(
-                    f'the sheet has no column "{name}"; its columns are {listed}', opened.name
-                )
-        by_task, by_truth = columns
-        ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
-        table = opened.read([by_task, by_truth, *ids])
-        cells = [table[str(column)].to_list() for column in (by_task, by_truth, *ids)]
-        cells += [[None] * len(cells[0])] if not ids else []
-        rows = [
-            ("" if is_missing(a) else text_of(a).strip(), b, c, opened.where(i))
-            for i, (a, b, c) in enumerate(zip(*cells, strict=True))
-        ]
-    task_of = _in_known_form(tasks)
-    truths: dict[str, str | None] = {}
-    for name, answer, _, where in rows:
-        blank = is_missing(answer, fold_words(None)) and (
-            is_missing(answer) or text_of(answer) not in words
-        )
-        if not name:
-            if not blank:
-                raise InputError(
-                    "there is a truth but no task",
-                    where,
-                    [use(text="fill in the task or remove it")],
-                )
+        rows, samples = _rows_of(open_table(checks), task, truth, sample)
+    known = {text_of(name): name for name in classes}
+    task_of, truths = _in_known_form(tasks), dict[str, str | None]()
+    for name, answer, where in rows:
+        is_blank = is_missing(answer, fold_words(None)) and text_of(answer) not in known
+        is_blank |= is_missing(answer)
+        if not name and is_blank:
             continue
+        if not name:
+            remedy = use(text="fill in the task or remove it")
+            raise InputError("there is a truth but no task", where, [remedy])
         name = task_of(name)
         if name in truths:
-            raise InputError(
-                f"the task {name!r} is in the sheet more than once",
-                where,
-                [use(text="keep one row")],
-            )
-        truths[name] = None if blank else text_of(answer).strip()
-    spelled = spelled_alike([each for each in truths.values() if each is not None], known)
-    class_of = _in_known_form(map(text_of, known))
+            problem = f"the task {name!r} is in the sheet more than once"
+            raise InputError(problem, where, [use(text="keep one row")])
+        truths[name] = None if is_blank else text_of(answer).strip()
+    spelled = spelled_alike([each for each in truths.values() if each is not None], known.values())
+    class_of = _in_known_form(known)
     said = {
-        n: None if t is None else class_of(text_of(spelled.get(t, t))) for n, t in truths.items()
+        name: None if answer is None else class_of(text_of(spelled.get(answer, answer)))
+        for name, answer in truths.items()
     }
-    return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each)})
+    return Answers(said, samples)
+
+
+def _rows_of(
+    opened: Table, task: str, truth: str, sample: str
+) -> tuple[list[tuple[str, Any, str]], set[str]]:
+    """Return the task, the truth and the place of each row, and the samples of all rows."""
+    columns = list[Any]()
+    # by its name, ignoring case, or else by a usual name
+    for name, role in ((task, TASK), (truth, TRUTH)):
+        wanted = name.strip().casefold()
+        alike = [each for each in opened.columns if str(each).strip().casefold() == wanted]
+        alike = alike or candidates(opened.columns, role)
+        if len(alike) != 1:
+            listed = ", ".join(map(str, opened.columns))
+            problem = f'the sheet has no column "{name}"; its columns are {listed}'
+            raise InputError(problem, opened.name)
+        columns += alike
+    ids = [each for each in opened.columns if str(each).strip().casefold() == sample]
+    table = opened.read([*columns, *ids])
+    names, answers = (table[str(column)].to_list() for column in columns)
+    rows = [
+        ("" if is_missing(name) else text_of(name).strip(), answer, opened.where(row))
+        for row, (name, answer) in enumerate(zip(names, answers, strict=True))
+    ]
+    samples = [each for column in ids for each in table[str(column)].to_list()]
+    return rows, {text_of(each).strip() for each in samples if not is_missing(each)}
 
 
 def _in_known_form(names: Iterable[str]) -> Callable[[str], str]:
     """Return what finds the name again that a spreadsheet wrote in another way: 7 as 7.0, 007 as 7."""
-
-    def number_of(text: str) -> float | None:
-        try:
-            return float(text)
-        except ValueError:
-            return None
-
     known = set(names)
-    n_alike = Counter(map(number_of, known))
+    n_alike = Counter(map(shortest_number, known))
     # 7 and 007 are two names
-    names_of = {number_of(name): name for name in known if n_alike[number_of(name)] == 1}
-    names_of.pop(None, None)
-    return lambda name: name if name in known else names_of.get(number_of(name), name)
+    by_number = {
+        shortest_number(name): name for name in known if n_alike[shortest_number(name)] == 1
+    }
+    by_number.pop(None, None)
+    return lambda name: name if name in known else by_number.get(shortest_number(name), name)

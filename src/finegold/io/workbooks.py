@@ -26,8 +26,8 @@ SHEET_MARK = "#"
 MAX_BYTES = 2**32
 # besides a second per megabyte
 MAX_SECONDS = 60
-# exit codes of the process; it also ends by a signal
-FAILED, EXHAUSTED = 1, 3
+# the exit code if the library fails; the process also ends by a signal
+FAILED = 1
 
 
 def read_sheet(name: str, data: Path | bytes, sheet: str | None = None) -> tuple[str, bytes]:
@@ -37,19 +37,19 @@ def read_sheet(name: str, data: Path | bytes, sheet: str | None = None) -> tuple
         InputError: If there is not one such sheet, or if the workbook cannot be read.
     """
     found, text = _run(name, data, sheet)
-    names, filled = found["sheets"], found["filled"]
-    if len(filled) == 1:
-        return filled[0], text
+    names, filled = (", ".join(f'"{each}"' for each in found[key]) for key in ("sheets", "filled"))
+    if len(found["filled"]) == 1:
+        return found["filled"][0], text
     if filled:
         book = "FILE" if isinstance(data, bytes) else name
-        problem = f"holds the sheets {_quote(filled)}; choose one: {book}{SHEET_MARK}{filled[0]}"
+        problem = f"holds the sheets {filled}; choose one: {book}{SHEET_MARK}{found['filled'][0]}"
     elif not names:
         problem = "is a workbook without sheets; expected one with a table of votes"
-    elif sheet is None or sheet in names:
-        empty = f'the sheet "{sheet or names[0]}" is empty'
+    elif sheet is None or sheet in found["sheets"]:
+        empty = f'the sheet "{sheet or found["sheets"][0]}" is empty'
         raise InputError(f"{name}: {empty}; expected a table with a header")
     else:
-        problem = f'has no sheet "{sheet}"; it has {_quote(names)}'
+        problem = f'has no sheet "{sheet}"; it has {names}'
     raise InputError(f"{name} {problem}")
 
 
@@ -59,73 +59,63 @@ def find_sheets(name: str, data: Path | bytes) -> list[str]:
     return filled
 
 
-def _quote(names: list[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
-
-
 def _run(name: str, data: Path | bytes, sheet: str | None) -> tuple[dict[str, Any], bytes]:
     """Return what the process finds, and the text of the only sheet that is not empty."""
     if importlib.util.find_spec("fastexcel") is None:
         raise InputError(f"{name} is a workbook; to read it: pip install 'finegold[excel]'")
-    path, content = (str(data), b"") if isinstance(data, Path) else ("", data)
+    content = data if isinstance(data, bytes) else data.read_bytes()
     max_bytes = int(min(MAX_BYTES, available_memory()))
-    seconds = MAX_SECONDS + (len(content) or Path(path).stat().st_size) / 1e6
+    seconds = MAX_SECONDS + len(content) / 1e6
     # the stacks of many threads count as memory, and Rust's backtrace does not end without any
     own = {"POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
     own["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, json.dumps([path, sheet, max_bytes])],
-            input=content,
-            capture_output=True,
-            timeout=seconds,
-            env={**os.environ, **own},
-            check=False,
-        )
-        code, output = done.returncode, done.stdout
-    except subprocess.TimeoutExpired:
-        code, output = EXHAUSTED, b""
-    if code == FAILED and output:
-        reason = " ".join(output.decode().partition("Context:")[0].split())[:120]
-        raise InputError(f"{name} is a damaged workbook ({reason}); save it again, or as CSV")
-    if code:
-        raise InputError(
-            f"{name} is damaged, or its cells lie too far apart: it cannot be read with"
-            f" {in_words(max_bytes)} of memory in {seconds:.0f} seconds; save the sheet as CSV"
-        )
-    found, _, text = output.partition(b"\n")
-    return json.loads(found), text
+    program = [sys.executable, "-P", "-m", __name__, json.dumps([sheet, max_bytes])]
+    output = b""
+    with suppress(subprocess.TimeoutExpired):
+        options: dict[str, Any] = {"capture_output": True, "env": os.environ | own}
+        done = subprocess.run(program, input=content, timeout=seconds, check=False, **options)
+        output = done.stdout
+        if done.returncode == 0:
+            found, _, text = output.partition(b"\n")
+            return json.loads(found), text
+        if done.returncode == FAILED and output:
+            reason = " ".join(output.decode().partition("Context:")[0].split())[:120]
+            raise InputError(f"{name} is a damaged workbook ({reason}); save it again, or as CSV")
+    raise InputError(
+        f"{name} is damaged, or its cells lie too far apart: it cannot be read with"
+        f" {in_words(max_bytes)} of memory in {seconds:.0f} seconds; save the sheet as CSV"
+    )
 
 
 def main() -> None:
     """Write what `_run` returns to standard output, or the reason why the library failed."""
-    path, sheet, max_bytes = json.loads(sys.argv[1])
+    sheet, max_bytes = json.loads(sys.argv[1])
     # Windows has no such limits, and macOS ignores this one
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))
+    code = FAILED
     try:
         import fastexcel
 
-        book = fastexcel.read_excel(Path(path) if path else sys.stdin.buffer.read())
-        names = book.sheet_names
-        read = names if sheet is None else [name for name in names if name == sheet]
+        book = fastexcel.read_excel(sys.stdin.buffer.read())
+        names = [name for name in book.sheet_names if sheet in (None, name)]
         # every cell as text, 2 and not 2.0
         options: dict[str, Any] = {"header_row": None, "dtypes": "string"}
-        tables = {name: book.load_sheet(name, **options).to_polars() for name in read}
+        tables = {name: book.load_sheet(name, **options).to_polars() for name in names}
         filled = [name for name, table in tables.items() if not table.is_empty()]
-        output = json.dumps({"sheets": names, "filled": filled}).encode() + b"\n"
+        output = json.dumps({"sheets": book.sheet_names, "filled": filled}).encode() + b"\n"
         if len(filled) == 1:
             rows = tables[filled[0]]
             rows = rows.select(cells for cells in rows if cells.null_count() < len(cells))
             output += rows.write_csv(include_header=False).encode()
         code = 0
     except MemoryError:
-        code, output = EXHAUSTED, b""
+        output = b""
     except BaseException as error:
         # a panic of Rust is not an Exception
-        code, output = FAILED, (str(error) or type(error).__name__).encode()
+        output = (str(error) or type(error).__name__).encode()
     sys.stdout.buffer.write(output)
     sys.stdout.flush()
     os._exit(code)
