@@ -104,11 +104,11 @@ test_what_is_wrong_or_not_sure_is_said = check_each({
         layout="wide", classes=["x", "y"]),
     "a row without a task": refuses(
         "v.csv", "task,a,b\n1,x,y\n,x,y\n", 'row 2 (line 3), column "a": there is a label but no task', layout="wide"),
-    "a label column": refuses("v.csv", WIDE, "a wide table has no label column", layout="wide", label="gpt"),
+    "a label column": refuses("v.csv", WIDE, "label names no column of a wide table", layout="wide", label="gpt"),
     "two columns of tasks": refuses("v.csv", "task,item,a\n1,2,x\n", "could each be the task", layout="wide"),
     "no annotator": refuses("v.csv", "task,gold\n1,2\n", "no column is left for an annotator", layout="wide"),
     "a label column of a transposed table": refuses(
-        "v.csv", TRANSPOSED, "a transposed table has one column of annotators", layout="transposed", label="t1"),
+        "v.csv", TRANSPOSED, "label names no column of a transposed table", layout="transposed", label="t1"),
     "a question": refuses("v.csv", TRANSPOSED, "a transposed table has one question", layout="transposed", question="t1"),
     "no row of truths": refuses(
         "v.csv", TRANSPOSED, "has no row called gold or truth", layout="transposed", gold=True),

@@ -26,11 +26,11 @@ from finegold.io.exports import ALL, find_export
 from finegold.io.exports.marks import add_nested_hint, refuse_one_object
 from finegold.io.long import read_cells, read_counts, read_long
 from finegold.io.options import Reading, ReadOptions
-from finegold.io.source import READABLE, is_files, sources_of, with_dialect
+from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import GoldColumn, as_texts, with_gold
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import text_of
+from finegold.votes.encoding import listed, text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of, warn_of_lost_votes
 from finegold.votes.labels import is_missing
 
@@ -118,20 +118,17 @@ def read(
 
 def read_with(votes: Any, options: ReadOptions) -> Annotations:
     """Read votes with options as they are declared; `gold` and `watch` are among them."""
-    gold, options = options.gold, _complete(options)
     if isinstance(votes, Annotations):
         accepted = {"repeated", "multi"} if votes.multi or not options.multi else {"repeated"}
-        given = [name for name in options.given() if name not in accepted]
-        if given:
-            raise InputError(
-                f"{', '.join(given)} cannot be applied to Annotations, which are read already"
-            )
+        if given := [name for name in options.given() if name not in accepted]:
+            names = ", ".join(given)
+            raise InputError(f"{names} cannot be applied to Annotations, which are read already")
+        gold = as_texts(options.gold) if options.multi is not False else options.gold
         return votes if gold is None else with_gold(votes, gold)
     if options.every_question:
         remedy = use(question=Placeholder("NAME"), text="to choose one, or call finegold.read_each")
         raise InputError("several questions give several sets of votes", remedies=[remedy])
-    annotations = next(iter(_read(votes, options).values()))
-    warn_of(annotations.hygiene.findings)
+    (annotations,) = read_each_with(votes, options).values()
     return annotations
 
 
@@ -163,55 +160,43 @@ def read_each(
 
 
 def read_each_with(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
-    """Read the votes of each question with options as they are declared."""
+    """Read the votes of each question with options as they are declared. A table has one question,
+    without a name.
+    """
     questions = _read(votes, _complete(options))
-    warn_of(
-        finding for annotations in questions.values() for finding in annotations.hygiene.findings
-    )
+    warn_of(finding for found in questions.values() for finding in found.hygiene.findings)
     return questions
 
 
 def _complete(options: ReadOptions) -> ReadOptions:
     """Return the options, with one list of classes and with the alias read."""
-    gold = options.gold
     if options.classes is not None and options.ordered is not None:
         remedies = [leave_out("classes"), leave_out("ordered")]
         raise InputError("classes and ordered both list the classes", remedies=remedies)
-    if options.ordered is not None and (
-        isinstance(options.ordered, str) or len(options.ordered) < 2
-    ):
-        raise InputError("ordered needs at least two classes, from the lowest to the highest")
     classes = options.ordered if options.classes is None else options.classes
-    known = gold if gold is None or options.multi is False else as_texts(gold)
-    return replace(
-        options,
-        gold=known,
-        classes=classes,
-        ordered=None,
-        alias=None if options.alias is None else read_alias(options.alias),
-    )
+    if classes is options.ordered and classes is not None and len([*classes]) < 2:
+        raise InputError("ordered needs at least two classes, from the lowest to the highest")
+    gold = options.gold if options.multi is False else as_texts(options.gold)
+    alias = None if options.alias is None else read_alias(options.alias)
+    return replace(options, gold=gold, classes=classes, ordered=None, alias=alias)
 
 
 def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
-    """Return the votes by question. A table has one, without a name."""
     if is_database(votes) or options.query is not None:
         name, rows = read_query(votes, options.query)
-        votes = open_table(rows)
-        votes.title = name
+        votes = replace(open_table(rows), title=name)
     if options.encoding is not None or options.separator or options.header != 1:
         votes = with_dialect(votes, options.encoding, options.separator, options.header)
-    if is_files(votes):
-        # a stream can be read once
-        votes = sources_of(votes)
+    # a stream can be read once
+    sources = sources_of(votes) if is_files(votes) else []
+    votes = sources or votes
     if (by_criterion := _read_judges(votes, options)) is not None:
         return by_criterion
-    if not is_files(votes):
+    if not sources:
         if options.format is not None:
             problem = f"the format {options.format} is one of files; give a path"
             raise InputError(problem, remedies=[leave_out("format")])
-        opened = votes if isinstance(votes, Table) else open_table(votes)
-        return _read_table(opened, options)
-    sources = sources_of(votes)
+        return _read_table(votes if isinstance(votes, Table) else open_table(votes), options)
     is_plain = options.names_columns or any(not source.header for source in sources)
     export = None
     if options.layout is None or options.format is not None:
@@ -228,12 +213,10 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
             raise
     if options.names_columns:
         problem = f"an export of {export.title} has no columns to name"
-        columns: dict[str, Any] = {
-            name: None for name in ("label", "annotator", "layout") if name in options.given()
-        }
+        named = {"label", "annotator", "layout"} & {*options.given()}
+        columns: dict[str, Any] = dict.fromkeys(sorted(named))
         without: dict[str, Any] = {} if options.format is None else {"format": None}
-        plain = use(layout="long", **without)
-        remedies = [use(question=Placeholder("NAME"), **columns), plain]
+        remedies = [use(question=Placeholder("NAME"), **columns), use(layout="long", **without)]
         raise InputError(problem, remedies=remedies)
     from finegold.io.exports.read import read_export
 
@@ -244,9 +227,8 @@ def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | N
     """Return the votes of a log of LLM judges by criterion, with the swap of answers undone; None
     for anything else.
     """
-    if options.layout is not None or options.format is not None or options.names_columns:
-        return None
-    if not _may_be_judges(votes):
+    is_plain = options.layout is not None or options.format is not None or options.names_columns
+    if is_plain or not _may_be_judges(votes):
         return None
     from finegold.io.judge_logs import as_votes, find_judge_logs
 
@@ -254,28 +236,22 @@ def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | N
     logs = find_judge_logs(votes, gold=gold, item=options.task)
     if logs is None:
         return None
-    if options.question not in (None, ALL, *logs) or (options.question is None and len(logs) > 1):
+    wanted = options.question if options.question is not None or len(logs) > 1 else ALL
+    if wanted not in (ALL, *logs):
         listed = ", ".join(f'"{name}" ({log.n_verdicts:,})' for name, log in logs.items())
         one = use(question=Placeholder("NAME"), text="for one of them")
         every = use(question=ALL, when="where several results can be shown")
         raise InputError(f"the log has {len(logs)} criteria: {listed}", remedies=[one, every])
+    columns: dict[str, Any] = {"task": "task", "annotator": "annotator", "label": "label"}
+    if has_gold := options.gold is True or gold is not None:
+        columns["gold"] = True
+    how = replace(options, question=None, layout="long", **columns)
     found = {}
-    for name, log in logs.items():
-        if options.question not in (None, ALL, name):
-            continue
-        frame, finding = as_votes(log)
-        has_gold = options.gold is True or gold is not None
-        known: dict[str, Any] = {
-            "task": "task",
-            "annotator": "annotator",
-            "label": "label",
-            "layout": "long",
-        }
-        own: dict[str, Any] = {"gold": True} if has_gold else {}
+    for name in logs if wanted == ALL else [wanted]:
+        frame, finding = as_votes(logs[name])
         table = open_table(frame if has_gold else frame.drop("gold"))
-        read_as = replace(options, question=None, **known, **own)
-        votes_ = _read_table(replace(table, title="the log of judges"), read_as)[""]
-        found[name] = replace(votes_, hygiene=Hygiene([finding]).join(votes_.hygiene))
+        read_as = _read_table(replace(table, title="the log of judges"), how)[""]
+        found[name] = _with_findings(read_as, [finding])
     return found
 
 
@@ -297,27 +273,30 @@ def _may_be_judges(votes: Any) -> bool:
 
 def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes of a plain table by question."""
-    if options.include:
-        problem = f"include is for exports of annotation tools, but {opened.name} is a plain table"
-        raise InputError(problem, remedies=[leave_out("include")])
-    if options.question not in (None, ALL) and options.layout not in (None, "long"):
-        problem = f"a {options.layout} table has one question"
-        raise InputError(problem, remedies=[leave_out("question")])
-    if options.layout == "counts":
+    layout = options.layout
+    is_transposed = layout == "transposed"
+    wrong = {
+        "include": ("is for exports of annotation tools, but this is a plain table", True),
+        "question": (
+            f"is of no use, because a {layout} table has one question",
+            layout not in (None, "long"),
+        ),
+        "label": (f"names no column of a {layout} table", layout in ("wide", "transposed")),
+    }
+    for name, (problem, is_wrong) in wrong.items():
+        if is_wrong and name in options.given() and options.question != ALL:
+            raise InputError(f"{name} {problem}", opened.name, [leave_out(name)])
+    if (
+        options.annotator is not None
+        and not isinstance(options.annotator, str)
+        and layout != "wide"
+    ):
+        problem = "several annotator columns make a wide table"
+        raise InputError(problem, opened.name, [use(layout="wide")])
+    if layout == "counts":
         return {"": read_counts(opened, options)}
-    if options.layout == "transposed":
-        if options.label is not None or not isinstance(options.annotator, str | None):
-            problem = "a transposed table has one column of annotators and none of labels"
-            raise InputError(problem, remedies=[use(annotator=Placeholder("NAME"), label=None)])
-        return {"": read_cells(opened, options, is_transposed=True)}
-    if options.layout == "wide":
-        if options.label is not None:
-            remedies = [leave_out("label"), leave_out("layout", when="if there is one")]
-            raise InputError("a wide table has no label column", remedies=remedies)
-        return {"": read_cells(opened, options)}
-    if options.annotator is not None and not isinstance(options.annotator, str):
-        remedies = [use(layout="wide")]
-        raise InputError("several annotator columns make a wide table", remedies=remedies)
+    if layout in ("wide", "transposed"):
+        return {"": read_cells(opened, options, is_transposed)}
     shape = None if options.names_columns else guess_shape(opened, options.task)
     if shape is not None and not shape.doubt:
         findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)
@@ -333,15 +312,13 @@ def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
         questions = read_long(opened, options)
     except LostColumnsError as error:
         explained = explain_lost_columns(error, opened, shape)
-        if options.header or not any(
-            dict(each.options) == PLAIN_COLUMNS for each in explained.remedies
-        ):
+        is_usual = any(dict(each.options) == PLAIN_COLUMNS for each in explained.remedies)
+        if options.header or not is_usual:
             raise explained from None
         questions = read_long(opened, replace(options, **PLAIN_COLUMNS))
         findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
-    if len(opened.sources) > 1:
-        for votes in questions.values():
-            refuse_parts_of_one_table(opened, votes)
+    for votes in questions.values():
+        refuse_parts_of_one_table(opened, votes)
     return {question: _with_findings(votes, findings) for question, votes in questions.items()}
 
 
@@ -381,47 +358,29 @@ def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table
     """
     columns = opened.columns
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
+    # names without endings; or those of the folders, where all files are called alike
     paths = [PurePath(source.name) for source in opened.sources]
-    # names without endings
-    bare = []
-    for path in paths:
-        while path.suffix.lower() in READABLE:
-            path = path.with_suffix("")
-        bare.append(path.name)
-    # where all files are called alike
-    folders = [path.parent.name for path in paths]
-    names = next(
-        (names for names in (bare, folders) if all(names) and len(set(names)) == len(names)), []
-    )
-    if len(names) < 2 or not has_votes or candidates(columns, ANNOTATOR):
+    bare = [path.name.removesuffix("".join(path.suffixes)) for path in paths]
+    names = bare if len({*bare}) == len(bare) else [path.parent.name for path in paths]
+    if len({*names}) < len(names) or not has_votes or candidates(columns, ANNOTATOR):
         return opened, []
-    listing = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    text = (
-        f"{opened.name}: there is no column of annotators, so each file is taken for one annotator:"
-        f" {listing}"
-    )
-    files = zip(opened.sources, names, strict=True)
-    sources = [replace(file, annotator=name) for file, name in files]
-    return open_sources(sources), [Finding("files", text)]
+    text = "there is no column of annotators, so each file is taken for one annotator"
+    sources = [
+        replace(file, annotator=name) for file, name in zip(opened.sources, names, strict=True)
+    ]
+    finding = Finding("files", f"{opened.name}: {text}: {listed(names, 5)}")
+    return open_sources(sources), [finding]
 
 
-def refuse_parts_of_one_table(opened: Table, annotations: Annotations) -> None:
+def refuse_parts_of_one_table(opened: Table, votes: Annotations) -> None:
     """Refuse files that were taken for those of one annotator each and turn out to be parts of one
     table.
     """
     if not any(source.annotator for source in opened.sources):
         return
-    shares_none = annotations.n_votes == annotations.n_tasks
-    if annotations.counts.repeated or shares_none:
-        problem = (
-            "a file has a task more than once"
-            if annotations.counts.repeated
-            else "the files share no task"
-        )
-        remedies = [
-            use(text="add a column of annotators"),
-            use(annotator=Placeholder("NAME"), text="to name it"),
-        ]
-        raise InputError(
-            f"{problem}, so they are not one file per annotator", opened.name, remedies
-        )
+    is_twice = votes.counts.repeated > 0
+    if is_twice or votes.n_votes == votes.n_tasks:
+        what = "a file has a task more than once" if is_twice else "the files share no task"
+        remedies = [use(text="add a column of annotators")]
+        remedies.append(use(annotator=Placeholder("NAME"), text="to name it"))
+        raise InputError(f"{what}, so they are not one file per annotator", opened.name, remedies)
