@@ -63,8 +63,6 @@ test_a_table_is_read = check_each({
     "rows are annotators in a transposed table": transposed(
         TRANSPOSED, VOTES, missing=3, rows=6, unlabelled=["t3"]),
     "a row of truths is not an annotator": transposed(TRANSPOSED + "Gold,a,,b\n", VOTES, missing=3, rows=6),
-    "a row of truths is used on request": transposed(
-        TRANSPOSED + "Gold,a,,b\n", VOTES, truths={"t1": "a"}, gold=True, warns=UNUSED),
     "truths beside a row of truths": transposed(
         TRANSPOSED + "Gold,a,,b\n", VOTES, truths={"t2": "b"}, gold={"t2": "b"}),
     "rows without a name are numbered": transposed(
@@ -111,14 +109,14 @@ test_what_is_wrong_or_not_sure_is_said = check_each({
         "v.csv", TRANSPOSED, "label names no column of a transposed table", layout="transposed", label="t1"),
     "a question": refuses("v.csv", TRANSPOSED, "a transposed table has one question", layout="transposed", question="t1"),
     "no row of truths": refuses(
-        "v.csv", TRANSPOSED, "has no row called gold or truth", layout="transposed", gold=True),
+        "v.csv", TRANSPOSED, "a transposed table has no gold column", layout="transposed", gold=True),
     "a row without an annotator": refuses(
         "v.csv", TRANSPOSED + ",a,,\n", 'v.csv, row 3 (line 4), column "t1": there is a label but no annotator',
         layout="transposed"),
-    "no task": refuses("v.csv", "worker\nann\n", "there is no column of a task among worker", layout="transposed"),
+    "no task": refuses("v.csv", "worker\nann\n", "no column is left for a task", layout="transposed"),
     "no votes": refuses("v.csv", "worker,t1\nann,\n", "there are no votes", layout="transposed"),
     "no task of this pattern": refuses(
-        "v.csv", SURVEY, "there is no column of a task that fits z* among who, age", layout="transposed",
+        "v.csv", SURVEY, "no column is left for a task", layout="transposed",
         annotator="who", task="z*"),
     "several names of people": refuses(
         "v.csv", MICROSOFT, 'the columns "ID", "Email", "Name" could each be the annotator; use annotator=',

@@ -106,6 +106,12 @@ class LongFrame:
         gold = coded.pop("gold", None)
         return cls(task, annotator, label, gold, where, encoder.is_text, name)
 
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame, opened: Table, where: Where) -> LongFrame:
+        encoder = Encoder(IDS, opened.is_text, opened.backend)
+        encoder.add(frame)
+        return cls.of(encoder, where, opened.name)
+
 
 # From tables to the long frame
 
@@ -113,53 +119,50 @@ class LongFrame:
 def read_long(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
     """Read a table with a row per vote, and return the votes by question; "" if it has one."""
     # Several columns of tasks are one together, and several columns of labels a question each.
-    tasks, labels = (_listed(name, opened.columns) for name in (options.task, options.label))
+    columns = opened.columns
+    tasks, labels = (_listed(name, columns) for name in (options.task, options.label))
     with roles.columns_of(opened):
-        gold = None if options.gold is None else gold_column(options.gold, opened.columns)
-        question, wanted = _question_of(opened.columns, options, len(labels) > 1)
-        named = [roles.named_column(opened.columns, name, roles.TASK) for name in tasks[1:]]
-        free = [each for each in opened.columns if each not in (gold, question, *named)]
+        gold = None if options.gold is None else gold_column(options.gold, columns)
+        question, wanted = _question_of(columns, options, len(labels) > 1)
+        named = [roles.named_column(columns, name, roles.TASK) for name in tasks[1:]]
+        free = [each for each in columns if each not in (gold, question, *named)]
         names = {
             roles.TASK: tasks[0] if tasks else None,
             roles.ANNOTATOR: options.annotator,
             roles.LABEL: labels[0] if labels else None,
         }
         by_task, by_annotator, by_label = roles.find_columns(free, names)
-        more = [roles.named_column(opened.columns, name, roles.LABEL) for name in labels[1:]]
-    columns = {"task": (by_task, *named) if named else by_task, "annotator": by_annotator}
-    columns |= {"gold": gold} if gold is not None else {}
-    columns |= {"question": question} if question is not None else {}
-    lists = () if options.multi is False else (by_label, gold, *more)
+        more = [roles.named_column(columns, name, roles.LABEL) for name in labels[1:]]
     if not more and question is None:
         _check_rivals(opened, by_label, options)
+    wanted_columns = {"task": (by_task, *named) if named else by_task, "annotator": by_annotator}
+    wanted_columns |= {"gold": gold} if gold is not None else {}
+    wanted_columns |= {"question": question} if question is not None else {}
     by_number = {f"label {number}": name for number, name in enumerate([by_label, *more])}
-    batches = opened.batches(columns | by_number, options.watch, lists)
+    lists = () if options.multi is False else (by_label, gold, *more)
     votes = Questions(opened.is_text, opened.backend)
-    for batch in batches:
+    for batch in opened.batches(wanted_columns | by_number, options.watch, lists):
         for number, name in by_number.items():
             part = batch.rename({number: "label"}).drop(by_number, strict=False)
-            if more:
-                part = part.with_columns(question=pl.lit(str(name)))
-            votes.add(
-                part if "question" in part.columns else part.with_columns(question=pl.lit(""))
-            )
+            if question is None:
+                part = part.with_columns(question=pl.lit(str(name) if more else ""))
+            votes.add(part)
     found = {}
     for name, encoder in votes.chosen(opened.name, wanted, question):
-        long = LongFrame.of(
-            encoder, opened.where if not name else _where_of(opened, name), opened.name
-        )
-        long.findings = opened.findings
+        where = _where_of(opened.name, name) if name else opened.where
+        long = LongFrame.of(encoder, where, opened.name)
+        long.findings, long.label_column = opened.findings, str(name if more else by_label)
         if all(source.header for source in opened.sources):
             long.columns = None if named else by_task, by_annotator
-        long.label_column = str(name if more else by_label)
         found[name] = assemble(long, options)
     if list(found) == [""]:
         _refuse_mixed_questions(opened, found[""])
     return found
 
 
-def _where_of(opened: Table, question: str) -> Where:
-    return lambda vote: f'{opened.name}, question "{question}", vote {vote + 1:,}'
+def _where_of(name: str, question: str = "") -> Where:
+    origin = f'{name}, question "{question}"' if question else name
+    return lambda vote: f"{origin}, vote {vote + 1:,}"
 
 
 def _listed(names: Any, columns: Sequence[Any]) -> list[Any]:
@@ -184,20 +187,26 @@ def _question_of(
     return roles.named_column(columns, name, roles.QUESTION), value or None
 
 
+# made by a model, beside a column of labels
+PREDICTED = roles.words_in("pred prediction predicted predictions parsed verdict model_label")
+ROWS_COMPARED = 1_000
+# the share of the rows that repeat an earlier vote if questions are mixed
+MIXED = 0.2
+MOST_QUESTIONS = 50
+
+
 def _check_rivals(opened: Table, by_label: Any, options: ReadOptions) -> None:
     """Refuse a column of labels beside predictions of the same classes: it may hold the truth."""
-    others = [
-        name
-        for name in opened.columns
-        if name not in (by_label, options.task, options.annotator)
-        and not PREDICTED.isdisjoint(roles.parts_of(name))
-    ]
+    known = (by_label, options.task, options.annotator)
+    others = [name for name in opened.columns if name not in known]
+    others = [name for name in others if not PREDICTED.isdisjoint(roles.parts_of(name))]
     if options.label is not None or not others:
         return
     table = opened.head(ROWS_COMPARED)
-    own = {*roles.Column.of(by_label, table[str(by_label)]).values}
-    for name in others:
-        values = {*roles.Column.of(name, table[str(name)]).values}
+    own, *rivals = (
+        {*roles.Column.of(name, table[str(name)]).values} for name in (by_label, *others)
+    )
+    for name, values in zip(others, rivals, strict=True):
         if own and len(own & values) * 2 >= max(len(own), len(values)):
             problem = f'the column "{by_label}" may hold the truth, because "{name}" holds the same values'
             remedies = [
@@ -218,28 +227,17 @@ def _refuse_mixed_questions(opened: Table, votes: Annotations) -> None:
         raise several_questions(opened.name, counts, found[0])
 
 
-# made by a model, beside a column of labels
-PREDICTED = roles.words_in("pred prediction predicted predictions parsed verdict model_label")
-ROWS_COMPARED = 1_000
-# the share of the rows that repeat an earlier vote if questions are mixed
-MIXED = 0.2
-MOST_QUESTIONS = 50
-
-
 def read_counts(opened: Table, options: ReadOptions) -> Annotations:
     """Read a table with a row per task and a column per class, which says how many voted for it."""
+    columns = opened.columns
     with roles.columns_of(opened):
-        by_task = roles.find_column(opened.columns, roles.WIDE_TASK, options.task)
-        others = {by_task, *roles.candidates(opened.columns, roles.TRUTH)}
-        chosen = _listed(options.label, opened.columns) or [
-            name for name in opened.columns if name not in others
-        ]
-        gold = gold_column(options.gold, opened.columns)
-    classes = [name for name in chosen if name != gold]
+        by_task = roles.find_column(columns, roles.WIDE_TASK, options.task)
+        gold = gold_column(options.gold, columns)
+        others = {by_task, gold, *roles.candidates(columns, roles.TRUTH)}
+    classes = _listed(options.label, columns) or [name for name in columns if name not in others]
     frame = opened.read([name for name in (by_task, *classes, gold) if name is not None])
     frame = frame.with_row_index(ROW)
-    row = ROW if by_task is None else str(by_task)
-    table = _unpivot(frame, row, classes, gold, is_transposed=False)
+    table = _unpivot(frame, ROW if by_task is None else str(by_task), classes, gold, False)
     texts = as_text(table["label"]).str.strip_chars()
     counts = texts.str.replace(r"\.0*$", "").cast(pl.UInt32, strict=False)
     wrong = (counts.is_null() & texts.is_not_null() & (texts != "")).arg_true()
@@ -248,69 +246,59 @@ def read_counts(opened: Table, options: ReadOptions) -> Annotations:
         place = f'{opened.where(cell % len(frame))}, column "{classes[cell // len(frame)]}"'
         remedies = [use(label=Placeholder("CLASS,CLASS"), text="to name the columns of counts")]
         raise InputError(f"{texts[cell]!r} is not a number of votes", place, remedies)
+    n_votes = pl.Series("n", counts.fill_null(0))
+    n_of_task = pl.Series("all", n_votes.to_numpy().reshape(len(classes), -1).sum(axis=0))
     # a task without votes keeps a row, so that it is listed as unlabelled
-    times = pl.Series("times", counts.fill_null(0).clip(1))
-    label = table["annotator"].cast(pl.String).set(counts.fill_null(0) == 0, None)
+    is_unvoted = pl.Series(np.arange(len(table)) < len(frame)) & pl.concat(
+        [n_of_task] * len(classes)
+    ).eq(0)
+    label = table["annotator"].cast(pl.String).set(n_votes == 0, None)
     votes = table.with_columns(label.alias("label"), annotator=pl.lit("unknown"))
-    votes = votes.select(pl.all().repeat_by(times).explode())
-    encoder = Encoder(IDS, opened.is_text, opened.backend)
-    encoder.add(votes)
-    long = LongFrame.of(encoder, lambda vote: f"{opened.name}, vote {vote + 1:,}", opened.name)
-    text = (
-        f"{opened.name} has numbers of votes, so annotators are unknown: all votes count as those of"
-        " one"
-    )
-    long.findings, long.columns = [*opened.findings, Finding("counts", text)], (by_task, None)
+    times = n_votes.set(is_unvoted, 1)
+    votes = votes.select(pl.all().repeat_by(times).explode()).filter(pl.col("task").is_not_null())
+    long = LongFrame.of_frame(votes, opened, _where_of(opened.name))
+    text = "numbers of votes, so annotators are unknown: all votes count as those of one"
+    long.findings = [*opened.findings, Finding("counts", f"{opened.name} has {text}")]
+    long.columns = (by_task, None)
     found = assemble(long, replace(options, repeated="all"))
     kept = [each for each in found.hygiene.findings if each.kind != "one annotator"]
-    n_zero = int((counts.fill_null(0) == 0).sum())
-    found = count_more(found, rows=-n_zero, missing=-n_zero)
     return replace(found, hygiene=replace(found.hygiene, findings=kept))
 
 
 def read_cells(opened: Table, options: ReadOptions, is_transposed: bool = False) -> Annotations:
     """Read a table with a row per task and a column per annotator, or the other way round."""
-    # Rows are named by their column, by a pandas index, or else by their number, from 0. A column
-    # of a wide table called gold or truth is not an annotator, and neither is such a row of a
-    # transposed one; they are used only if `gold` asks for them.
+    # Rows are named by their column or else by their number, from 0. A column of a wide table called
+    # gold or truth is not an annotator, and neither is such a row of a transposed one.
+    columns = opened.columns
     role, name = (
         (roles.RESPONDENT, options.annotator) if is_transposed else (roles.WIDE_TASK, options.task)
     )
     with roles.columns_of(opened):
-        gold = None if is_transposed else gold_column(options.gold, opened.columns)
-        free = [column for column in opened.columns if column != gold]
-        by_row = roles.find_column(free, role, name)
-        cells = (
-            _task_columns(opened.columns, options.task, by_row)
-            if is_transposed
-            else _annotator_columns(opened.columns, options.annotator, {by_row, gold})
-        )
+        if is_transposed and options.gold is True:
+            remedies = [use(gold=Placeholder("FILE"), text="to give a file of truths")]
+            raise InputError("a transposed table has no gold column", remedies=remedies)
+        gold = gold_column(options.gold, columns)
+        by_row = roles.find_column([each for each in columns if each != gold], role, name)
+        asked = options.task if is_transposed else options.annotator
+        cells = _cell_columns(columns, asked, {by_row, gold}, is_transposed)
         frame = opened.read([column for column in (by_row, *cells, gold) if column is not None])
         findings = opened.findings
-        if not is_transposed and options.annotator is None:
+        if not is_transposed and asked is None:
             cells, aside = _check_annotators(frame, cells, by_row)
             findings += roles.report_columns_aside(opened.name, False, cells, aside)
     frame = frame.with_row_index(ROW)
     row_name = ROW if by_row is None else str(by_row)
     if is_transposed and by_row is not None:
-        frame, truths = _without_truths(frame, row_name)
-        if options.gold is True:
-            truth = _truth_of_rows(truths, cells, opened.is_text)
-            if not len(truth.task):
-                remedies = [use(gold=Placeholder("FILE"), text="to give a file of truths")]
-                problem = f"{opened.name} has no row called gold or truth"
-                raise InputError(problem, remedies=remedies)
-            options = replace(options, gold=truth)
+        names = as_text(frame[row_name]).to_list()
+        frame = frame.filter([roles.bare_name(each) not in roles.TRUTH.words for each in names])
     rows, row_numbers = len(frame), frame[ROW].to_numpy()
-    long_frame = _unpivot(frame, row_name, cells, gold, is_transposed)
 
     def where(cell: int) -> str:
         place = opened.where(int(row_numbers[cell % rows]))
         return f'{place}, column "{cells[cell // rows]}"'
 
-    encoder = Encoder(IDS, opened.is_text, opened.backend)
-    encoder.add(long_frame)
-    long = LongFrame.of(encoder, where, opened.name)
+    unpivoted = _unpivot(frame, row_name, cells, gold, is_transposed)
+    long = LongFrame.of_frame(unpivoted, opened, where)
     long.findings, long.is_wide = findings, True
     if all(source.header for source in opened.sources):
         long.columns = (None, by_row) if is_transposed else (by_row, None)
@@ -342,33 +330,35 @@ def _unpivot(
     return long.with_columns(named.gather(number).alias(column))
 
 
-def _without_truths(frame: pl.DataFrame, by_row: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split the rows of people from those called gold or truth."""
-    names = as_text(frame[by_row]).to_list()
-    is_truth = pl.Series([roles.bare_name(name) in roles.TRUTH.words for name in names])
-    return frame.filter(~is_truth), frame.filter(is_truth)
-
-
-def _truth_of_rows(truths: pl.DataFrame, cells: Sequence[Any], is_text: bool) -> Truth:
-    """Return the truths of tasks that have a column, from rows called gold or truth."""
-    known = [
-        (cell, value)
-        for cell in cells
-        for value in as_text(truths[str(cell)]).drop_nulls().to_list()[:1]
-        if value.strip()
-    ]
-    return Truth(Names([cell for cell, _ in known]), Names([value for _, value in known]))
-
-
-def _annotator_columns(columns: Sequence[Any], named: Any, others: set[Any]) -> list[Any]:
-    """Return the columns that the user names, or all but those of tasks and truths."""
+def _cell_columns(
+    columns: Sequence[Any], named: Any, others: set[Any], is_transposed: bool
+) -> list[Any]:
+    """Return the columns of annotators, or of tasks: those that the user names, or all but those of
+    the others, truths, people and times. Patterns may name tasks.
+    """
+    role = roles.TASK if is_transposed else roles.ANNOTATOR
+    if isinstance(named, str):
+        patterns = [pattern.strip() for pattern in named.split(",")] if is_transposed else [named]
+        fitting = [
+            each
+            for each in columns
+            if each not in others and any(fnmatchcase(str(each), pattern) for pattern in patterns)
+        ]
+        named = fitting if is_transposed else patterns
     if named is not None:
-        wanted = [named] if isinstance(named, str) else named
-        return [roles.named_column(columns, name, roles.ANNOTATOR) for name in wanted]
-    others = others | {*roles.candidates(columns, roles.TRUTH)}
-    found = [column for column in columns if column not in others]
+        found = [roles.named_column(columns, name, role) for name in named]
+    else:
+        others = others | {
+            *roles.candidates(columns, roles.RESPONDENT if is_transposed else roles.TRUTH)
+        }
+        found = [each for each in columns if each not in others]
+        if is_transposed:
+            found = [each for each in found if roles.survey_name(each) not in roles.TIMES]
     if not found:
-        raise InputError(f"no column is left for an annotator among {', '.join(map(str, columns))}")
+        listing = ", ".join(map(str, columns))
+        raise InputError(
+            f"no column is left for {'a task' if is_transposed else 'an annotator'} among {listing}"
+        )
     return found
 
 
@@ -382,45 +372,13 @@ def _check_annotators(
     has_labels = any(roles.bare_name(column) in roles.LABEL.words for column in columns)
     # annotators would become votes
     if people and (has_labels or people[0] in aside):
-        problem = (
-            f"the column {roles.list_names(people[:1])} names annotators, so this is not a wide"
-            " table"
-        )
+        problem = f'the column "{people[0]}" names annotators, so this is not a wide table'
         when = "" if has_labels else "if a row is a vote"
         raise InputError(problem, remedies=[leave_out("layout", when=when)])
     if not voting:
         names = roles.list_names(aside)
         raise InputError(f"no column is left for an annotator; {names} hold ids or texts")
     return voting, aside
-
-
-def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any]:
-    """Return the columns that the user lists or that fit patterns; else all but those of people and
-    of times.
-    """
-    if tasks is not None and not isinstance(tasks, str):
-        return list(tasks)
-    if tasks is None:
-        others = {by_annotator, *roles.candidates(columns, roles.RESPONDENT)}
-        fitting = [
-            column
-            for column in columns
-            if column not in others and roles.survey_name(column) not in roles.TIMES
-        ]
-    else:
-        patterns = [pattern.strip() for pattern in tasks.split(",")]
-        fitting = [
-            column
-            for column in columns
-            if column != by_annotator
-            and any(fnmatchcase(str(column), pattern) for pattern in patterns)
-        ]
-    if not fitting:
-        that_fits = "" if tasks is None else f" that fits {tasks}"
-        raise InputError(
-            f"there is no column of a task{that_fits} among {', '.join(map(str, columns))}"
-        )
-    return fitting
 
 
 # From the long frame to votes
@@ -440,49 +398,53 @@ class Labels(NamedTuple):
 def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     labels = labels or read_labels(long, options)
-    _check_number(long, labels)
-    refuse_lost_ids(long, labels)
-    truth = _truth_of(long, options)
-    tasks, annotators, more = unify_ids(long.task, long.annotator, options.normalise, long.is_text)
+    _refuse_lost(long, labels)
+    if long.gold is not None:
+        truth = one_per_task(long.task, long.gold, options.no_vote, long.is_text, long.where)
+    elif options.gold is None or options.gold is False:
+        truth = None
+    else:
+        truth = read_truth(options.gold, missing=options.no_vote, prefix="")
+    tasks, annotators, alike = unify_ids(long.task, long.annotator, options.normalise, long.is_text)
+    build = _assemble_sets if labels.are_sets else _assemble_classes
+    annotations, findings = build(long, tasks, annotators, labels.coded, truth, options)
+    findings = [*labels.findings, *alike, *findings]
     alias = options.alias or {}
-    findings = [*labels.findings, *more]
-    # findings are added below
     hygiene = Hygiene(findings, labels.no_vote, long.label_column, options.normalise, alias)
-    named = zip(long.columns, ("task", "annotator"), strict=True)
-    about: dict[str, Any] = {
-        "hygiene": hygiene,
-        "columns": tuple(
-            name if isinstance(name, str) and name.strip() else usual for name, usual in named
-        ),
-    }
-    if labels.are_sets:
-        annotations, more = _assemble_sets(tasks, annotators, labels.coded, options, long.where)
-        findings += more
-        if truth:
-            annotations, unused = add_gold_sets(annotations, truth)
-            findings += unused
-        return replace(annotations, **about)
+    by_task, by_annotator = (
+        name if isinstance(name, str) and name.strip() else usual
+        for name, usual in zip(long.columns, IDS, strict=True)
+    )
+    columns = (by_task, by_annotator)
+    return replace(annotations, hygiene=hygiene, columns=columns)
+
+
+def _assemble_classes(
+    long: LongFrame,
+    tasks: Coded,
+    annotators: Coded,
+    labels: Coded,
+    truth: Truth | None,
+    options: ReadOptions,
+) -> tuple[Annotations, list[Finding]]:
     truths = to_list(truth.truth) if truth else []
-    written, more = _unify(Spellings(labels.coded, truths), options, long.is_wide)
-    findings += more
+    written, findings = _unify(Spellings(labels, truths), options, long.is_wide)
     coded, truth_codes, classes = encode_classes(
         written.labels, written.truths, options.classes, long.is_text, long.where
     )
     codes, left_out = [tasks.take_codes(), annotators.take_codes(), coded], 0
     del coded
     # they may hold the same codes
-    for other in (long.task, long.annotator, long.label, labels.coded, written.labels):
+    for other in (long.task, long.annotator, long.label, labels, written.labels):
         other.take_codes()
     # rows without an id, such as blank lines
     if any(ids.size and ids.min() == MISSING for ids in codes[:2]):
         whole = (codes[0] != MISSING) & (codes[1] != MISSING)
         codes, left_out = [column[whole] for column in codes], int((~whole).sum())
-    gold, unused_gold = (
-        gold_codes(truth, truth_codes, tasks.names, codes, options.normalise)
-        if truth
-        else (None, [])
-    )
-    # `from_codes` frees codes that nobody else holds, not even this list
+    gold, unused = None, list[Any]()
+    if truth:
+        gold, unused = gold_codes(truth, truth_codes, tasks.names, codes, options.normalise)
+    # `from_codes` frees codes that nobody else holds, not even a list or a tuple
     take = codes.pop
     annotations = Annotations.from_codes(
         take(0),
@@ -494,43 +456,36 @@ def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None
         gold=gold,
         repeated=options.repeated,
     )
-    counts = annotations.counts
-    rows, missing = counts.rows + left_out, counts.missing + left_out
-    counts = replace(counts, rows=rows, missing=missing, gold_unused=len(unused_gold))
-    annotations = replace(annotations, counts=counts)
-    if unused_gold:
+    annotations = count_more(annotations, left_out, left_out)
+    annotations = replace(annotations, counts=replace(annotations.counts, gold_unused=len(unused)))
+    if unused:
         task = to_list(annotations.task_names[:1])[0]
-        findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
+        findings += find_unused_gold(len(unused), len(truths), unused[0], task)
     if truth:
+        voted = written.labels.names if options.classes is None else classes
         findings += find_foreign_truths(annotations, annotations.gold)
-        findings += find_unvoted_gold(
-            written.truths, written.labels.names if options.classes is None else classes
-        )
-    findings += examine_votes(annotations, options.repeated)
-    return replace(annotations, **about)
+        findings += find_unvoted_gold(written.truths, voted)
+    return annotations, findings + examine_votes(annotations, options.repeated)
 
 
 def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     """Return the cells that are votes, and whether they are sets. Report words that may be classes,
     or no votes.
     """
-    cells = long.label
-    labels = drop_missing(cells, options.no_vote)
-    words = count_no_votes(cells, labels) if len(labels.names) < len(cells.names) else {}
-    noticed, are_sets, sets = list(long.findings), bool(options.multi), None
+    labels = drop_missing(long.label, options.no_vote)
+    n_dropped = len(long.label.names) - len(labels.names)
+    words = count_no_votes(long.label, labels) if n_dropped else {}
+    noticed, are_sets, sets = list(long.findings), bool(options.multi), list[Finding]()
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
-        if hold_sets(texts, count(labels.codes, len(texts)), of_export=long.of_export):
-            separator = separator_of(texts)
-            shown = min(
-                [cell for cell in texts if len(options_of(cell, separator)) > 1] or texts, key=len
-            )
+        are_sets = hold_sets(texts, count(labels.codes, len(texts)), of_export=long.of_export)
+        if are_sets:
+            several = [each for each in texts if len(options_of(each, separator_of(texts))) > 1]
             text = (
-                f"the votes are sets of labels, such as {shown}, so each option is taken as a"
-                " question of yes or no"
+                f"the votes are sets of labels, such as {min(several or texts, key=len)}, so each"
+                " option is taken as a question of yes or no"
             )
-            sets = Finding("sets", text, (use(multi=False, text="to take each set as a class"),))
-            are_sets = True
+            sets = [Finding("sets", text, (use(multi=False, text="to take each set as a class"),))]
     if options.no_vote is None:
         noticed += find_doubtful_words(words) if words else []
         if options.classes is None and len(labels.names) <= limit("CLASSES", MAX_CLASSES):
@@ -539,7 +494,7 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
             if are_sets or long.of_export:
                 counts.pop(NOTHING, None)
             noticed += find_doubtful_labels(counts, words, long.is_wide)
-    return Labels(labels, are_sets, [*noticed, sets] if sets else noticed, words)
+    return Labels(labels, are_sets, noticed + sets, words)
 
 
 def _unify(
@@ -552,22 +507,18 @@ def _unify(
     return spellings, [*findings, *more]
 
 
-def _check_number(long: LongFrame, labels: Labels) -> None:
+def _refuse_lost(long: LongFrame, labels: Labels) -> None:
+    """Refuse a label without a task or an annotator, which is a mistake in the file, and a column
+    of labels that probably holds texts or ids.
+    """
     n_classes, most = len(labels.coded.names), limit("CLASSES", MAX_CLASSES)
-    # the column probably holds texts or ids
     if not labels.are_sets and n_classes > most and long.label_column:
-        problem = (
-            f'{long.name} has {n_classes:,} classes in the column "{long.label_column}", more than'
-            f" {most:,}"
-        )
+        column = f'in the column "{long.label_column}"'
         remedies = [use(label=Placeholder("NAME"), text="to name the column of the labels")]
         raise InputError(
-            f"{problem}, which is the limit", "", [*remedies, use(text=remedy_of("CLASSES"))]
+            f"{long.name} has {n_classes:,} classes {column}, more than {most:,}, which is the limit",
+            remedies=[*remedies, use(text=remedy_of("CLASSES"))],
         )
-
-
-def refuse_lost_ids(long: LongFrame, labels: Labels) -> None:
-    """Refuse a label without a task or an annotator: it is a mistake in the file."""
     for role, ids in (("task", long.task.codes), ("annotator", long.annotator.codes)):
         if not ids.size or ids.min() != MISSING:
             continue
@@ -578,21 +529,10 @@ def refuse_lost_ids(long: LongFrame, labels: Labels) -> None:
             raise InputError(f"there is a label but no {role}", long.where(int(lost[0])), [remedy])
 
 
-def _truth_of(long: LongFrame, options: ReadOptions) -> Truth | None:
-    """Return the gold truths, from a column of the votes' own table or from another source."""
-    if long.gold is not None:
-        return one_per_task(long.task, long.gold, options.no_vote, long.is_text, long.where)
-    if options.gold is None or options.gold is False:
-        return None
-    return read_truth(options.gold, missing=options.no_vote, prefix="")
-
-
 def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations:
     counts = annotations.counts
-    return replace(
-        annotations,
-        counts=replace(counts, rows=counts.rows + rows, missing=counts.missing + missing),
-    )
+    counts = replace(counts, rows=counts.rows + rows, missing=counts.missing + missing)
+    return replace(annotations, counts=counts)
 
 
 # Votes that are sets of labels: every option is a class, and an annotator may choose several of
@@ -600,7 +540,12 @@ def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations
 
 
 def _assemble_sets(
-    tasks: Coded, annotators: Coded, labels: Coded, options: ReadOptions, where: Where
+    long: LongFrame,
+    tasks: Coded,
+    annotators: Coded,
+    labels: Coded,
+    truth: Truth | None,
+    options: ReadOptions,
 ) -> tuple[Annotations, list[Finding]]:
     """Build Annotations whose classes are options, the last of them "": nothing was chosen."""
     # Rows of one annotator on one task are one answer, so a table may also have a row per chosen
@@ -611,49 +556,38 @@ def _assemble_sets(
     cells = [text_of(name) for name in labels.names]
     separator = separator_of(cells)
     parts = [options_of(cell, separator) for cell in cells]
-    numbers: dict[frozenset[str], int] = {}
-    sets = [numbers.setdefault(frozenset(some), len(numbers)) for some in parts]
     # a row per option of each vote, and one row for an empty set or a missing vote
     of_cells = pl.DataFrame(
-        [
-            pl.Series("cell", range(len(parts)), dtype=pl.Int32),
-            pl.Series("set", sets, dtype=pl.Int64),
-            pl.Series("option", [some or [None] for some in parts], dtype=pl.List(pl.String)),
-        ]
+        {"cell": range(len(parts)), "set": ["\n".join(sorted({*some})) for some in parts]},
+        schema={"cell": pl.Int32, "set": pl.String},
     )
+    chosen_of: list[Any] = [some or [None] for some in parts]
+    of_cells = of_cells.with_columns(pl.Series("option", chosen_of, dtype=pl.List(pl.String)))
     codes = {"task": tasks.codes, "annotator": annotators.codes, "cell": labels.codes}
     rows = pl.DataFrame(codes).join(of_cells, on="cell", how="left", maintain_order="left")
     chosen = rows.with_row_index("row").explode("option")
     written, findings = _unify(Spellings(encode(chosen["option"]), []), options)
-    coded, _, classes = encode_classes(
-        written.labels, [], options.classes, False, lambda vote: where(int(chosen["row"][vote]))
-    )
+
+    def where(vote: int) -> str:
+        return long.where(int(chosen["row"][vote]))
+
+    coded, _, classes = encode_classes(written.labels, [], options.classes, False, where)
     names = [text_of(name) for name in classes]
     label = pl.Series("label", coded)
     is_nothing = (label == MISSING) & chosen["set"].is_not_null()
     # Without rows that lack a task or an annotator, and options that an annotator chose twice for a
     # task.
-    votes = (
-        chosen.with_columns(label.set(is_nothing, len(names)))
-        .select(*IDS, "label")
-        .filter((pl.col("task") != MISSING) & (pl.col("annotator") != MISSING))
-        .unique()
-        .sort(*IDS, "label")
+    is_whole = (pl.col("task") != MISSING) & (pl.col("annotator") != MISSING)
+    votes = chosen.with_columns(label.set(is_nothing, len(names))).filter(is_whole)
+    votes = votes.select(*IDS, "label").unique().sort(*IDS, "label")
+    by_task, by_annotator, by_label = (votes[name].to_numpy() for name in (*IDS, "label"))
+    known = (tasks.names, annotators.names, [*names, ""])
+    annotations = Annotations.from_codes(by_task, by_annotator, by_label, *known, repeated="all")
+    answers = rows.filter(is_whole, pl.col("set").is_not_null())
+    n_distinct, n_answers = (
+        answers.n_unique(names) if len(answers) else 0 for names in ([*IDS, "set"], [*IDS])
     )
-    annotations = Annotations.from_codes(
-        votes["task"].to_numpy(),
-        votes["annotator"].to_numpy(),
-        votes["label"].to_numpy(),
-        tasks.names,
-        annotators.names,
-        [*names, ""],
-        repeated="all",
-    )
-    answers = rows.drop("cell", "option").filter(
-        (pl.col("task") != MISSING) & (pl.col("annotator") != MISSING), pl.col("set").is_not_null()
-    )
-    n_distinct = answers.n_unique() if len(answers) else 0
-    if n_joined := n_distinct - (answers.n_unique(IDS) if len(answers) else 0):
+    if n_joined := n_distinct - n_answers:
         text = (
             f"rows of one annotator on one task are one answer: {n_joined:,} of {len(rows):,}"
             " joined an earlier row"
@@ -662,4 +596,8 @@ def _assemble_sets(
         is_row_per_option = all(len(some) < 2 for some in parts)
         findings = [*findings, Finding("joined", text, is_silent=is_row_per_option)]
     counts = Counts(len(rows), rows["set"].null_count(), len(answers) - n_distinct)
-    return replace(annotations, counts=counts, multi=True), findings
+    annotations = replace(annotations, counts=counts, multi=True)
+    if truth:
+        annotations, unused = add_gold_sets(annotations, truth)
+        findings = findings + unused
+    return annotations, findings

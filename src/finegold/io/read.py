@@ -266,7 +266,9 @@ OF_JUDGES = re.compile(
 def _may_be_judges(votes: Any) -> bool:
     """Return whether votes may be a log of judges, without loading what reads such logs."""
     source = sources_of(votes)[0] if is_files(votes) else None
-    names = [*source.columns, *source.record] if source else [*getattr(votes, "columns", ())]
+    schema = votes.collect_schema() if hasattr(votes, "collect_schema") else ()
+    columns = schema or getattr(votes, "columns", ())
+    names = [*source.columns, *source.record] if source else [*columns]
     # lines of query, iteration, passage and score have one column
     return len(names) < 2 or OF_JUDGES.search(" ".join(map(str, names))) is not None
 
