@@ -67,17 +67,16 @@ def test_a_reader_of_another_package_is_found_by_its_entry_point(tmp_path, packa
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("our-tool = our_tool:BROKEN", "it must be a finegold.io.exports.base.Export"),
+        ("our-tool = our_tool:BROKEN", "it is no finegold.io.exports.base.Export"),
         ("our-tool = our_tool:NOTHING", "AttributeError"),
-        ("other-tool = our_tool:EXPORT", 'its name, "our-tool", is not other-tool, or is taken'),
-        ("prodigy = our_tool:EXPORT", "is not prodigy"),
+        ("prodigy = our_tool:EXPORT", "or its name is taken"),
     ],
 )
 def test_a_broken_reader_is_reported_and_others_work(tmp_path, package, line, words):
     package(line)
     path = write(tmp_path / "export.csv", FILE.replace("tool_item", "thing"))
     with (
-        pytest.warns(FinegoldWarning, match=f"of our-tool .* cannot be used: .*{words}"),
+        pytest.warns(FinegoldWarning, match=f"our_tool.* cannot be used: .*{words}"),
         pytest.raises(InputError),
     ):
         finegold.read(path)

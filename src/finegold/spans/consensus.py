@@ -13,9 +13,9 @@ from finegold.errors import InputError
 from finegold.spans.marks import Marks
 from finegold.votes.annotations import Annotations
 
-# What an annotator votes for who read the document and marked nothing there.
+# what an annotator votes for who read the document and marked nothing there
 NOTHING = ""
-# The columns of a candidate, in this order.
+# the columns of a candidate, in this order
 COLUMNS = ("document", "start", "end", "label", "probability", "n_readers", "n_marked")
 
 
@@ -24,9 +24,9 @@ class SpanResult:
     """Which candidates are spans, and how well each annotator finds them.
 
     Attributes:
-        candidates: A frame with a row for each candidate: document, start, end, the most probable label, its probability,
-            that nothing should be marked (`nothing`), how many read the document (`n_readers`), and how many of them
-            marked the candidate (`n_marked`).
+        candidates: A frame with a row for each candidate: document, start, end, the most probable
+            label, its probability, that nothing should be marked (`nothing`), how many read the
+            document (`n_readers`), and how many of them marked the candidate (`n_marked`).
         marks: The marks that it was made of.
         method: The method that decided.
     """
@@ -39,39 +39,33 @@ class SpanResult:
         """Return the consensus, with the texts of the spans where they are known.
 
         Args:
-            threshold: The least probability of a span. By default a candidate is a span if its label is more probable
-                than that nothing should be marked.
+            threshold: The least probability of a span. By default a candidate is a span if its
+                label is more probable than that nothing should be marked.
         """
         likely = pl.col("probability")
         chosen = likely > pl.col("nothing") if threshold is None else likely >= threshold
         found = self.candidates.filter(chosen).select(COLUMNS)
         texts = self.marks.texts
-        if not texts:
-            return found
         rows = found.select("document", "start", "end").rows()
         words = [texts[name][start:end] if name in texts else None for name, start, end in rows]
-        return found.with_columns(pl.Series("text", words, dtype=pl.String))
+        return found.with_columns(pl.Series("text", words, dtype=pl.String)) if texts else found
 
     def annotators(self, threshold: float | None = None) -> pl.DataFrame:
         """Return recall and precision of each annotator against the consensus.
 
-        Exact counts a span with the same characters and class, overlapping one that shares a character and the class.
+        Exact counts a span with the same characters and class, overlapping one that shares a
+        character and the class.
         """
-        chosen = self.spans(threshold)
-        rows = []
+        chosen, rows = self.spans(threshold), []
         for (who,), read in self.marks.readings.group_by("annotator", maintain_order=True):
             own = self.marks.spans.filter(pl.col("annotator") == who)
             due = chosen.filter(pl.col("document").is_in(read["document"].implode()))
-            row: dict[str, Any] = {
-                "annotator": who,
-                "n_documents": read.height,
-                "n_spans": own.height,
-            }
+            row = {"annotator": who, "n_documents": read.height, "n_spans": own.height}
             for kind, match in (("exact", matches_exactly), ("overlapping", matches_by_overlap)):
-                row[f"recall_{kind}"] = _share(match(due, own))
-                row[f"precision_{kind}"] = _share(match(own, due))
+                row |= {f"recall_{kind}": match(due, own).mean()}
+                row |= {f"precision_{kind}": match(own, due).mean()}
             rows.append(row)
-        return pl.DataFrame(rows)
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def __repr__(self) -> str:
         found = f"{self.spans().height:,} spans of {self.candidates.height:,} candidates"
@@ -81,10 +75,10 @@ class SpanResult:
 def aggregate(marks: Marks, method: Any = None, **options: Any) -> SpanResult:
     """Return the consensus of marked spans.
 
-    Marks that overlap are one candidate. Everybody who read the document votes on it: for the class of their mark, or that
-    nothing should be marked. Where some annotators marked spans of several classes at one place, marks of different classes
-    are different candidates. The extent of a span is the one for which most of its annotators stand, by the sum of their
-    accuracies.
+    Marks that overlap are one candidate. Everybody who read the document votes on it: for the class
+    of their mark, or that nothing should be marked. Where some annotators marked spans of several
+    classes at one place, marks of different classes are different candidates. The extent of a span
+    is the one for which most of its annotators stand, by the sum of their accuracies.
 
     Args:
         marks: What `finegold.spans.read` returned.
@@ -100,7 +94,11 @@ def aggregate(marks: Marks, method: Any = None, **options: Any) -> SpanResult:
     if marks.spans.is_empty():
         raise InputError(f"{marks.source or 'the marks'}: nobody marked anything")
     members = _candidates(marks.spans)
-    votes = _votes(marks, members)
+    # a row for each candidate and reader of its document
+    said = members.group_by("candidate", "annotator", maintain_order=True).first()
+    asked = members.select("candidate", "document").unique().join(marks.readings, on="document")
+    votes = asked.join(said.drop("document"), on=["candidate", "annotator"], how="left")
+    votes = votes.sort("candidate", "annotator").with_columns(pl.col("label").fill_null(NOTHING))
     people = marks.readings["annotator"].unique(maintain_order=True)
     classes = pl.Series([NOTHING, *members["label"].unique().sort()])
     annotations = Annotations.from_codes(
@@ -115,28 +113,22 @@ def aggregate(marks: Marks, method: Any = None, **options: Any) -> SpanResult:
     weights = pl.DataFrame({"annotator": people, "weight": np.nan_to_num(result.accuracy, nan=0.5)})
     posterior = np.asarray(result.posterior)
     labels = posterior[:, 1:].argmax(axis=1) + 1
-    decided = pl.DataFrame(
-        {
-            "candidate": np.arange(len(posterior)),
-            "label": classes.to_numpy()[labels],
-            "probability": posterior[np.arange(len(posterior)), labels],
-            "nothing": posterior[:, 0],
-        }
-    ).cast({"candidate": members["candidate"].dtype, "label": pl.String})
-    counts = votes.group_by("candidate").agg(
-        pl.len().cast(pl.Int64).alias("n_readers"),
-        (pl.col("label") != NOTHING).sum().cast(pl.Int64).alias("n_marked"),
+    marked = (pl.col("label") != NOTHING).sum()
+    found = (
+        votes.group_by("candidate", maintain_order=True)
+        .agg(n_readers=pl.len().cast(pl.Int64), n_marked=marked.cast(pl.Int64))
+        .with_columns(
+            pl.Series("label", classes.to_numpy()[labels], dtype=pl.String),
+            pl.Series("probability", posterior[np.arange(len(posterior)), labels]),
+            pl.Series("nothing", posterior[:, 0]),
+        )
     )
-    found = decided.join(_extents(members, decided, weights), on="candidate").join(
-        counts, on="candidate"
+    found = found.join(_extents(members, found, weights), on="candidate")
+    order = pl.Series(
+        _codes(found["document"], marks.readings["document"].unique(maintain_order=True))
     )
-    documents = marks.readings["document"].unique(maintain_order=True)
-    order = pl.col("document").replace_strict(
-        documents, range(len(documents)), return_dtype=pl.Int64
-    )
-    return SpanResult(
-        found.sort(order, "start", "end").select(*COLUMNS, "nothing"), marks, result.method
-    )
+    candidates = found.with_columns(order=order).sort("order", "start", "end")
+    return SpanResult(candidates.select(*COLUMNS, "nothing"), marks, result.method)
 
 
 def _codes(values: pl.Series, names: pl.Series) -> Any:
@@ -144,58 +136,39 @@ def _codes(values: pl.Series, names: pl.Series) -> Any:
 
 
 def _candidates(spans: pl.DataFrame) -> pl.DataFrame:
-    """Return the spans with the number of their candidate: those of a document that overlap, or overlap and share their
-    class, if somebody marked two classes at one place.
+    """Return the spans with the number of their candidate: those of a document that overlap, or overlap
+    and share their class, if somebody marked two classes at one place.
     """
-    keys = ["document", "label"] if _is_nested(spans) else ["document"]
-    ordered = spans.sort(*keys, "start", "end")
-    furthest = pl.col("end").cum_max().shift(1).over(keys)
-    begins = (furthest.is_null() | (pl.col("start") >= furthest)).cast(pl.Int32)
-    return ordered.with_columns((begins.cum_sum() - 1).alias("candidate"))
-
-
-def _is_nested(spans: pl.DataFrame) -> bool:
-    """Whether somebody marked spans of two classes at one place."""
-    ordered = spans.sort("document", "annotator", "start", "end")
     before = pl.col("end", "label").shift(1).over("document", "annotator").name.suffix("_before")
-    pairs = ordered.with_columns(before)
-    overlapping = (pl.col("start") < pl.col("end_before")) & (
+    own = spans.sort("document", "annotator", "start", "end").with_columns(before)
+    is_nested = (pl.col("start") < pl.col("end_before")) & (
         pl.col("label") != pl.col("label_before")
     )
-    return bool(pairs.select(overlapping.any()).item())
-
-
-def _votes(marks: Marks, members: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each candidate and reader of its document, with the class of the reader's mark or nothing."""
-    said = members.group_by("candidate", "annotator", maintain_order=True).agg(
-        pl.col("label").first()
-    )
-    asked = members.select("candidate", "document").unique().join(marks.readings, on="document")
-    votes = asked.join(said, on=["candidate", "annotator"], how="left")
-    return votes.with_columns(pl.col("label").fill_null(NOTHING)).sort("candidate", "annotator")
+    keys = ["document", "label"] if own.select(is_nested.any()).item() else ["document"]
+    furthest = pl.col("end").cum_max().shift(1).over(keys)
+    begins = (furthest.is_null() | (pl.col("start") >= furthest)).cast(pl.Int32)
+    return spans.sort(*keys, "start", "end").with_columns(candidate=begins.cum_sum() - 1)
 
 
 def _extents(members: pl.DataFrame, decided: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
-    """Return the extent of each candidate that most weight of its label stands for; of equals, the longest."""
+    """Return the extent of each candidate that most weight of its label stands for; of equals, the
+    longest.
+    """
     extents = (
         members.join(decided.select("candidate", "label"), on=["candidate", "label"])
         .join(weights, on="annotator")
         .group_by("candidate", "document", "start", "end")
         .agg(pl.col("weight").sum())
     )
-    length = pl.col("end") - pl.col("start")
-    best = extents.sort(
-        "candidate", "weight", length, "start", descending=[False, True, True, False]
-    )
-    return best.unique("candidate", keep="first", maintain_order=True).drop("weight")
+    by = ["candidate", -pl.col("weight"), pl.col("start") - pl.col("end"), "start"]
+    return extents.sort(by).unique("candidate", keep="first", maintain_order=True).drop("weight")
 
 
 def matches_exactly(spans: pl.DataFrame, others: pl.DataFrame) -> pl.Series:
     """Return for each span whether the others have it with the same characters and class."""
     keys = ["document", "start", "end", "label"]
-    found = others.select(keys).unique().with_columns(found=pl.lit(True))
-    joined = spans.join(found, on=keys, how="left", maintain_order="left")
-    return joined["found"].fill_null(False)
+    rows = set(others.select(keys).iter_rows())
+    return pl.Series([row in rows for row in spans.select(keys).iter_rows()], dtype=pl.Boolean)
 
 
 def matches_by_overlap(spans: pl.DataFrame, others: pl.DataFrame) -> pl.Series:
@@ -203,9 +176,4 @@ def matches_by_overlap(spans: pl.DataFrame, others: pl.DataFrame) -> pl.Series:
     numbered = spans.with_row_index("row").select("row", "document", "label", "start", "end")
     pairs = numbered.join(others, on=["document", "label"])
     before, after = pl.col("start_right") < pl.col("end"), pl.col("start") < pl.col("end_right")
-    sharing = pairs.filter(before & after)["row"].unique()
-    return numbered["row"].is_in(sharing.implode())
-
-
-def _share(found: pl.Series) -> float | None:
-    return float(np.mean(found.to_numpy())) if len(found) else None
+    return numbered["row"].is_in(pairs.filter(before & after)["row"].implode())

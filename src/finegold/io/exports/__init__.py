@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from finegold.errors import InputError, Placeholder, Remedy, use, warn_user
+from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.exports.marks import LAST, MARKS, has_marks, names_in, refuse_marks
 from finegold.io.source import Source
@@ -37,43 +37,29 @@ def find_export(
         return None
     refuse_marks(sources)
     exports = [_export_of(seen) for seen in sources]
-    for export, seen in zip(exports, sources, strict=True):
-        if export is not exports[0]:
-            first, other = (
-                f"an export of {it.title}" if it else "a plain table" for it in (exports[0], export)
-            )
-            remedies = [
-                Remedy(text="read them one at a time"),
-                use(format=Placeholder("NAME"), text="for all"),
-            ]
-            raise InputError(
-                f"{sources[0].name} is {first} but {seen.name} is {other}", remedies=remedies
-            )
+    titles = [f"an export of {each.title}" if each else "a plain table" for each in exports]
+    for title, seen in zip(titles, sources, strict=True):
+        if title != titles[0]:
+            problem = f"{sources[0].name} is {titles[0]} but {seen.name} is {title}"
+            remedies = [use(text="one at a time"), use(format=Placeholder("NAME"), text="for all")]
+            raise InputError(problem, remedies=remedies)
     return exports[0] if exports else None
 
 
 def _export_of(seen: Source) -> Export | None:
     names = names_in(seen)
-    for name in MARKS:
-        if name != LAST and (export := _tool(name, seen, names)) is not None:
-            return export
+    outside: dict[str, Export] = {}
     # To look for packages takes longer than to read a small file, so a table of plain votes is
     # taken for one.
-    if not all(
-        candidates(seen.columns or list(seen.record), role) for role in (TASK, ANNOTATOR, LABEL)
-    ):
-        for export in _outside().values():
-            if export.fits is not None and export.fits(seen):
+    columns = seen.columns or list(seen.record)
+    if not all(candidates(columns, role) for role in (TASK, ANNOTATOR, LABEL)):
+        outside = _outside()
+    for name in [*(each for each in MARKS if each != LAST), *outside, LAST]:
+        if name in outside or has_marks(names, MARKS[name][1]):
+            export = export_named(name)
+            if export.fits(seen) if export.fits is not None else name in MARKS:
                 return export
-    return _tool(LAST, seen, names)
-
-
-def _tool(name: str, seen: Source, names: frozenset[str]) -> Export | None:
-    """Return the reader of a format if this tool wrote the file."""
-    if not has_marks(names, MARKS[name][1]):
-        return None
-    export = export_named(name)
-    return export if export.fits is None or export.fits(seen) else None
+    return None
 
 
 def export_named(name: str) -> Export:
@@ -83,10 +69,8 @@ def export_named(name: str) -> Export:
         return export
     if name not in _outside():
         known = format_names()
-        raise InputError(
-            f'there is no format "{name}"; Finegold knows'
-            f" {', '.join(known)}{did_you_mean(name, known)}"
-        )
+        problem = f'there is no format "{name}"; Finegold knows {", ".join(known)}'
+        raise InputError(f"{problem}{did_you_mean(name, known)}")
     return _outside()[name]
 
 
@@ -108,15 +92,11 @@ def _outside() -> dict[str, Export]:
     for point in entry_points(group=GROUP):
         try:
             export = point.load()
-            if not isinstance(export, Export):
-                raise InputError(f"it must be a finegold.io.exports.base.Export, not {export!r}")
-            if export.name != point.name or export.name in MARKS:
-                raise InputError(f'its name, "{export.name}", is not {point.name}, or is taken')
-            readers[export.name] = export
+            if not isinstance(export, Export) or point.name in MARKS:
+                raise InputError("it is no finegold.io.exports.base.Export, or its name is taken")
+            readers[point.name] = export
         except Exception as error:
             # the other package can raise any exception
-            package = point.dist.name if point.dist else "another package"
-            reader = f"the export reader {point.name} of {package} ({point.value})"
-            text = f"{reader} cannot be used: {type(error).__name__}: {error}"
-            warn_user(text)
+            name = f"the export reader {point.name} ({point.value})"
+            warn_user(f"{name} cannot be used: {type(error).__name__}: {error}")
     return readers

@@ -146,6 +146,8 @@ class DamagedExport(Exception):
 
 # Fields of records.
 
+KINDS = {list: "a list", dict: "an object", str: "a text", int: "a number", object: "a value"}
+
 
 def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
     """Return a field of a record, which must have this type. It may be absent or null only with a
@@ -158,9 +160,7 @@ def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) 
         return default
     if not isinstance(value, kind) or name not in record:
         there = f"{value!r:.40} for" if name in record else "no"
-        kinds: dict[Any, str] = {list: "a list", dict: "an object", str: "a text"}
-        expected = "" if kind is object else f", expected {kinds.get(kind, kind.__name__)}"
-        raise DamagedExport(f'found {there} "{name}"{expected}')
+        raise DamagedExport(f'found {there} "{name}", expected {KINDS[kind]}')
     return value
 
 

@@ -51,15 +51,13 @@ MARKS = {
 # Tools whose exports hold marks in images or texts, and how to recognise those.
 REGIONS = {
     "Labelbox": "data_row{} projects{} | DataRow_ID Label",
-    "V7": "item{},image{} annotations[] version,dataset",
-    "SuperAnnotate": "metadata{} instances[]",
     "COCO": "images[] annotations[] categories[]",
     "LabelMe": "shapes[] imagePath",
     "CVAT": "<text:<annotations>>",
     "INCEpTION": "%TYPES | %FEATURE_STRUCTURES | <text:#FORMAT=WebAnno> | <text:<xmi:XMI>",
 }
-SUFFIXES_OF_TEXTS = {".ann": "brat", ".conll": "CoNLL", ".iob": "CoNLL", ".bio": "CoNLL"}
-TEXTS = {"INCEpTION", *SUFFIXES_OF_TEXTS.values()}
+# by suffix
+TEXTS = {".ann": "brat", ".conll": "CoNLL", ".iob": "CoNLL", ".bio": "CoNLL", ".xmi": "INCEpTION"}
 # fields of a mark in a text
 PLACES = {"start", "start_offset"}
 
@@ -99,13 +97,12 @@ def names_in(seen: Source) -> frozenset[str]:
 def refuse_marks(sources: Sequence[Source]) -> None:
     """Refuse exports that hold marks in texts or images by the name of the tool."""
     for seen in sources:
-        title = SUFFIXES_OF_TEXTS.get(PurePath(seen.name).suffix)
-        names = frozenset[str]() if title else names_in(seen)
-        title = title or next((t for t, marks in REGIONS.items() if has_marks(names, marks)), None)
-        if title in TEXTS:
+        names = names_in(seen)
+        title = next((title for title, marks in REGIONS.items() if has_marks(names, marks)), "")
+        if (title := TEXTS.get(PurePath(seen.name).suffix, title)) in TEXTS.values():
             problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
             raise InputError(problem, remedies=[read_spans(sources)])
-        if title is not None:
+        if title:
             problem = (
                 f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on"
                 " whole tasks and marked texts, and neither boxes nor segmentations (see CVAT,"

@@ -65,19 +65,18 @@ def read_export(
 
 def _asked(export: Export, sources: Sequence[Source], options: ReadOptions) -> ExportOptions:
     """Return what the reader is asked for. Refuse what the tool does not have."""
-    include = [options.include] if isinstance(options.include, str) else options.include
+    include = {options.include} if isinstance(options.include, str) else {*options.include}
     task = options.task if isinstance(options.task, str | None) else ",".join(options.task)
+    tool = f"an export of {export.title}"
     if task is not None and not export.takes_task:
-        problem = f"the tasks of an export of {export.title} have ids of their own"
-        raise InputError(problem, remedies=[leave_out("task")])
-    if unknown := sorted({*include} - {*export.include}):
-        known = f"it can be {', '.join(export.include)}"
-        known = known if export.include else "there is nothing to include"
-        problem = f'there is no "{unknown[0]}" to include from an export of {export.title}; {known}'
-        raise InputError(problem, remedies=[] if export.include else [leave_out("include")])
+        raise InputError(f"the tasks of {tool} have ids of their own", "", [leave_out("task")])
+    if unknown := sorted(include - {*export.include}):
+        known = ", ".join(export.include) or "nothing else"
+        problem = f'there is no "{unknown[0]}" to include from {tool}; it has {known}'
+        raise InputError(problem, remedies=[leave_out("include")])
     if options.gold is True and not export.has_gold:
         remedy = use(gold=Placeholder("FILE"), text="with a file of truths")
-        raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
+        raise InputError(f"{tool} has no gold marks", remedies=[remedy])
     return ExportOptions(
         task=task,
         question=options.question,
