@@ -86,7 +86,7 @@ test_jobs = check_each({
 })  # fmt: skip
 
 DAMAGED = {
-    "record 1: this is the answer to a consolidation": [
+    "record 1: it holds one label per object": [
         {"datasetObjectId": "0", "consolidatedAnnotation": {"content": {}}}
     ],
     'record 2: found no "datasetObjectId"': [object_of("0"), {"dataObject": {}}],

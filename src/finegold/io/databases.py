@@ -76,10 +76,9 @@ def parse(address: Any) -> Database:
         raise InputError(f"{problem}. From any other, write the votes to a CSV or Parquet file")
     kind, rest = KINDS[parts[1].lower()], parts[2]
     if kind != "postgresql":
-        path = rest.removeprefix("/")
-        if not rest.startswith("/") or not path:
-            files = f"{kind}:///votes.db, or {kind}:////home/me/votes.db"
-            raise InputError(f"{kind}://{rest} names no file; write {files}")
+        path = rest[1:]
+        if rest[:1] != "/" or not path:
+            raise InputError(f"{kind}://{rest} names no file; write {kind}:///votes.db")
         return Database(kind, f"{kind}:///{path}", str(Path(path).expanduser()))
     user, _, place = rest.rpartition("@")
     target = f"postgresql://{rest}"

@@ -161,12 +161,12 @@ def _workbook(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
     except ImportError:
         needed = "an Excel file needs XlsxWriter: pip install 'finegold[excel]'"
         raise OutputError(f"{needed}; or write a .csv") from None
+    problem = ""
     if table.height >= MOST_ROWS or table.width > MOST_COLUMNS:
-        most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
-        problem = f"{path} would have more than the {most} that a sheet can hold"
-        raise OutputError(f"{problem}; write a .csv")
-    if len({name.lower() for name in table.columns}) < table.width:
+        problem = f"a sheet holds at most {MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
+    elif len({name.lower() for name in table.columns}) < table.width:
         problem = "two columns differ in capitals only, which Excel does not tell apart"
+    if problem:
         raise OutputError(f"{path} cannot be written: {problem}; write a .csv")
 
     def cells(column: pl.Series) -> pl.Series:
@@ -191,15 +191,17 @@ def _workbook(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
 
 def check_training(path: str | os.PathLike[str], purpose: str, validation: float) -> None:
     """Refuse an unknown purpose, a file that is not Parquet, and a share that is not one."""
+    known, problem = ", ".join(PURPOSES), ""
     if not 0 <= validation < 1:
-        share = "the share of tasks to validate on must be at least 0 and below 1"
-        raise InputError(f"{share}, not {validation}")
-    if purpose not in PURPOSES:
-        known = ", ".join(PURPOSES)
-        raise InputError(f'"{purpose}" is not a purpose of an export; use one of {known}')
-    if Path(path).suffix.lower() != ".parquet":
-        remedy = "labels for training are written as .parquet"
-        raise InputError(f"{path} is not a Parquet file; {remedy}")
+        problem = (
+            f"the share of tasks to validate on must be at least 0 and below 1, not {validation}"
+        )
+    elif purpose not in PURPOSES:
+        problem = f'"{purpose}" is not a purpose of an export; use one of {known}'
+    elif Path(path).suffix.lower() != ".parquet":
+        problem = f"{path} is not a Parquet file; labels for training are written as .parquet"
+    if problem:
+        raise InputError(problem)
 
 
 def write_training(

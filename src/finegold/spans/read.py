@@ -46,14 +46,9 @@ OTHERS = re.compile(
 class File(NamedTuple):
     path: PurePath
     text: str
-
-    @property
-    def stem(self) -> str:
-        return self.path.stem
-
-    @property
-    def folder(self) -> str:
-        return self.path.parent.name
+    # the names of the file and of its folder, of which one may be that of the annotator
+    stem: str
+    folder: str
 
 
 def read(source: str | Path | Iterable[str | Path]) -> Marks:
@@ -96,22 +91,18 @@ def _files(path: Path, left_out: Counter[str]) -> Iterator[File]:
         inside = [each for each in sorted(path.rglob("*")) if each.is_file()]
         contents = {each: each.read_bytes() for each in inside if each.name[0] != "."}
     elif path.exists():
-        yield File(path, _decode(path.read_bytes(), path))
+        contents[path] = path.read_bytes()
     else:
         raise InputError(f"there is no file {path}")
     for file, content in contents.items():
         if OTHERS.search(file.name):
             left_out["files of another form"] += 1
-        else:
-            yield File(file, _decode(content, file))
-
-
-def _decode(content: bytes, name: PurePath) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problem = f"{name} is not text in UTF-8 (byte {error.start:,})"
-        raise InputError(f"{problem}; save it as UTF-8") from None
+            continue
+        try:
+            yield File(file, content.decode("utf-8-sig"), file.stem, file.parent.name)
+        except UnicodeDecodeError as error:
+            problem = f"{file} is not text in UTF-8 (byte {error.start:,})"
+            raise InputError(f"{problem}; save it as UTF-8") from None
 
 
 def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Iterator[Reading]:
@@ -133,19 +124,12 @@ def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Ite
 
 
 def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    n_known = 0
-
     def readings_of(record: Any) -> Iterator[Reading]:
-        nonlocal n_known
         reader = next((read for fits, read in RECORDS if fits(record)), None)
-        if reader is None and not n_known:
+        if reader is None:
             fields = ", ".join(list(record)[:8])
             raise DamagedExport(f"no marks are known in records with the fields {fields}", KINDS)
-        if reader is None:
-            left_out["records of another form"] += 1
-            return
-        n_known += 1
-        yield from reader(record, file, left_out)
+        return reader(record, file, left_out)
 
     try:
         records = json_records(io.BytesIO(file.text.encode(errors="surrogatepass")))
@@ -334,17 +318,13 @@ def _table(file: File) -> Iterator[Reading]:
     header = file.text.partition("\n")[0]
     separator = max(",;\t", key=header.count)
     frame = pl.read_csv(io.StringIO(file.text), separator=separator, infer_schema=False)
-    frame = frame.rename({name: name.strip().lower() for name in frame.columns})
-    if "document" not in frame.columns:
-        raise InputError(f"{file.path} has no column document, which names the text of each span")
-    if "annotator" not in frame.columns:
-        frame = frame.with_columns(pl.lit(file.stem).alias("annotator"))
-    for (document, who), rows in frame.group_by(["document", "annotator"], maintain_order=True):
+    for line, row in enumerate(frame.rename(lambda name: name.strip().lower()).to_dicts(), 2):
         try:
-            spans = _spans(rows.filter(pl.col("start").is_not_null()).to_dicts())
-        except ValueError as error:
-            raise InputError(f"{file.path}: a place is not a whole number ({error})") from None
-        yield Reading(str(document), str(who), spans)
+            spans = _spans([row] if row["start"] else [])
+            yield Reading(row["document"], row.get("annotator", file.stem), spans)
+        except (ValueError, KeyError) as error:
+            problem = f"it needs a document and whole numbers for start and end ({error})"
+            raise InputError(problem, f"{file.path}, line {line}") from None
 
 
 def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:

@@ -58,6 +58,4 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return base.in_batches(base.with_numbers(rows, votes))
 
 
-EXPORT = Export(
-    "appen", "Appen", REMEDY, None, read, include=("tainted",), takes_task=True, has_gold=True
-)
+EXPORT = Export("appen", "Appen", REMEDY, None, read, ("tainted",), True, has_gold=True)

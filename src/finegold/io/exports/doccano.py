@@ -34,9 +34,7 @@ def fits(seen: Source) -> bool:
 
 
 def _has_users(record: Any) -> bool:
-    return (
-        isinstance(record, dict) and USERS in record and not any(map(record.__contains__, LABELS))
-    )
+    return isinstance(record, dict) and USERS in record and record.keys().isdisjoint(LABELS)
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
@@ -45,13 +43,14 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of a file is the name of the annotator."""
-    is_zip = seen.format == "zip"
-    if not is_zip and isinstance(seen.data, bytes) and not _has_users(seen.record):
+    own, is_zip = PurePath(seen.name.removesuffix(".gz")).name, seen.format == "zip"
+    has_users = _has_users(seen.record)
+    if not is_zip and isinstance(seen.data, bytes) and not has_users:
         problem = "the name of the file is that of the annotator, and this is not a file"
         raise DamagedExport(problem, "give its path")
-    own = PurePath(seen.name.removesuffix(".gz")).name
-    names = [name for name in (seen.members if is_zip else (own,)) if _person(name) != EVERYBODY]
-    if not names and not _has_users(seen.record):
+    members = seen.members if is_zip else (own,)
+    names = [name for name in members if has_users or PurePath(name).stem != EVERYBODY]
+    if not names:
         raise DamagedExport(
             "it holds the labels of all members together, so that nobody can tell who voted for"
             " what",
@@ -61,22 +60,15 @@ def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
         base.members_of(seen, names) if is_zip else [(own, seen.open_bytes())]
     )
     for name, file in files:
-        with file:
-            records = _rows(file) if name.lower().endswith(".csv") else base.json_records(file)
-            make = partial(_votes, who=_person(name), options=options)
-            yield from base.with_numbers(records, make, name * is_zip)
-
-
-def _person(file: str) -> str:
-    return PurePath(file).stem
-
-
-def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
-    try:
-        with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text, long_fields():
-            yield from csv.DictReader(text)
-    except (csv.Error, UnicodeError) as error:
-        raise DamagedExport(f"not valid CSV in UTF-8 ({error})") from None
+        with file, long_fields():
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            is_table = name.lower().endswith(".csv")
+            records: Iterable[Any] = csv.DictReader(text) if is_table else base.json_records(file)
+            make = partial(_votes, who=PurePath(name).stem, options=options)
+            try:
+                yield from base.with_numbers(records, make, name * is_zip)
+            except csv.Error as error:
+                raise DamagedExport(f"in {name}, not valid CSV ({error})") from None
 
 
 def _votes(record: Any, who: str, options: ExportOptions) -> list[Vote]:

@@ -62,32 +62,28 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     task = base.need_id(record, "id", options, "data")
     votes = []
     for annotation in annotations_of(record):
-        results = need(annotation, "result", list, [])
-        annotator = person(annotation)
+        results, annotator = need(annotation, "result", list, []), person(annotation)
         is_cancelled = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
         if options.leaves_out(is_cancelled, "cancelled annotations") or options.leaves_out(
             annotator is None, "annotations without an annotator"
         ):
             continue
-        if not results:
-            label = options.nothing("annotations without an answer")
-            votes += [] if label is None else [Vote(task, annotator, label)]
+        if not results and (label := options.nothing("annotations without an answer")):
+            votes.append(Vote(task, annotator, label))
         is_gold = annotation.get("ground_truth") is True
-        votes += [
-            Vote(task, annotator, label, question, label if is_gold else None)
-            for question, label in _answers(results, options)
-        ]
+        for question, label in _answers(results, options):
+            votes.append(Vote(task, annotator, label, question, label if is_gold else None))
     for prediction in need(record, "predictions", list, []):
         if options.leaves_out(True, "predictions of models", "predictions"):
             continue
         if not isinstance(prediction, dict):
             problem = "of predictions there are only the numbers"
             raise DamagedExport(problem, leave_out("include"), SNAPSHOT)
-        answers = _answers(need(prediction, "result", list, []), options)
         model = prediction.get("model_version") or "model"
-        votes += [Vote(task, model, label, question) for question, label in answers]
-    if drafts := len(need(record, "drafts", list, [])):
-        options.left_out["drafts"] += drafts
+        for question, label in _answers(need(prediction, "result", list, []), options):
+            votes.append(Vote(task, model, label, question))
+    for _ in need(record, "drafts", list, []):
+        options.left_out["drafts"] += 1
     return votes or [Vote(task)]
 
 
@@ -161,13 +157,5 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
     return join_labels(known)
 
 
-EXPORT = Export(
-    "label-studio",
-    "Label Studio",
-    REMEDY,
-    None,
-    read,
-    ("predictions",),
-    takes_task=True,
-    has_gold=True,
-)
+INCLUDE = ("predictions",)
+EXPORT = Export("label-studio", "Label Studio", REMEDY, None, read, INCLUDE, True, has_gold=True)

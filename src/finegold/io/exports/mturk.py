@@ -100,6 +100,4 @@ def _labels(said: dict[str, str | None], options: ExportOptions) -> dict[str, An
     return labels
 
 
-EXPORT = Export(
-    "mturk", "Amazon Mechanical Turk", REMEDY, None, read, include=("rejected",), takes_task=True
-)
+EXPORT = Export("mturk", "Amazon Mechanical Turk", REMEDY, None, read, ("rejected",), True)

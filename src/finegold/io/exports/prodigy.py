@@ -48,13 +48,7 @@ def without_dataset(names: Sequence[str]) -> Sequence[str]:
     return [name[common.rfind("-") + 1 :] for name in names]
 
 
+READ = base.by_record(_votes)
 EXPORT = Export(
-    "prodigy",
-    "Prodigy",
-    REMEDY,
-    None,
-    base.by_record(_votes),
-    ("rejected",),
-    takes_task=True,
-    shorten=without_dataset,
+    "prodigy", "Prodigy", REMEDY, None, READ, ("rejected",), True, shorten=without_dataset
 )

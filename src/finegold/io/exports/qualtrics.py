@@ -1,17 +1,14 @@
 """Qualtrics: responses to a survey, a row a respondent and a column an item.
 
-Three header rows: the fields, their texts, and {"ImportId": ...} as JSON, which tells questions
-from all the rest. People delete one or two of them, so they are looked for, not counted. Columns
-that share an answer are items of one question; the columns of a loop, 1_Q3 and 2_Q3, are the items
-1 and 2 of the question Q3.
+Below the fields stand their texts, and {"ImportId": ...} as JSON, which tells questions from all
+the rest; people delete one or both of these rows. Columns that share an answer are items of one
+question; the columns of a loop, 1_Q3 and 2_Q3, are the items 1 and 2 of the question Q3.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -46,7 +43,7 @@ UNANSWERED = "-99"
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    rows = list(base.read_rows(seen, seen.columns))[_header_rows(seen) :]
+    rows = list(base.read_rows(seen, seen.columns))[_import_ids(seen)[1] :]
     if not rows:
         raise DamagedExport("it has headers but no responses")
     bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in seen.columns}
@@ -54,27 +51,22 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     people = [name for known in (*PEOPLE, RESPONSE) for name in bare if bare[name] == known]
     if not people:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
-    rows = [row for row in rows if not _is_left_out(row, options)]
+    kept = []
+    for row in rows:
+        status, finished = row.get("Status"), (row.get("Finished") or "").lower()
+        is_preview = status in PREVIEWS or row.get("DistributionChannel") == "preview"
+        if not (
+            options.leaves_out(is_preview, "previews", "previews")
+            or options.leaves_out(status in SPAM, "responses marked as spam", "spam")
+            or options.leaves_out(finished in ("false", "0"), "unfinished responses", "unfinished")
+        ):
+            kept.append({name: None if cell == UNANSWERED else cell for name, cell in row.items()})
     return base.in_batches(
-        Vote(task, next(filter(None, map(row.get, people)), None), _label(row[item]), question)
-        for question, tasks in _questions(seen, rows, people, options).items()
+        Vote(task, next(filter(None, map(row.get, people)), None), row[item], question)
+        for question, tasks in _questions(seen, kept, people, options).items()
         for item, task in tasks.items()
-        for row in rows
+        for row in kept
     )
-
-
-def _is_left_out(row: dict[str, Any], options: ExportOptions) -> bool:
-    status, is_finished = row.get("Status"), (row.get("Finished") or "").lower()
-    is_preview = status in PREVIEWS or row.get("DistributionChannel") == "preview"
-    return (
-        options.leaves_out(is_preview, "previews", "previews")
-        or options.leaves_out(status in SPAM, "responses marked as spam", "spam")
-        or options.leaves_out(is_finished in ("false", "0"), "unfinished responses", "unfinished")
-    )
-
-
-def _label(cell: str | None) -> str | None:
-    return None if cell == UNANSWERED else cell
 
 
 def _questions(
@@ -88,7 +80,7 @@ def _questions(
             remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
             raise DamagedExport(f'no column is called "{options.task}"', remedy)
         return {options.task: {name: name for name in items}}
-    ids = _import_ids(seen)
+    ids, _ = _import_ids(seen)
     items = [name for name in seen.columns if name not in people and not NO_LABEL.search(name)]
     if ids:
         items = [name for name in items if QUESTION.match(ids.get(name, ""))]
@@ -102,7 +94,7 @@ def _questions(
         loop = QUESTION.match(ids.get(name, ""))
         if loop and loop[1] and name.startswith(f"{loop[1]}_"):
             questions.setdefault(name.partition("_")[2], {})[name] = loop[1]
-        elif said := {_label(row[name]) or "" for row in rows} - {""}:
+        elif said := {row[name] for row in rows if row[name] is not None}:
             answers[name] = said
     for group in group_by_labels(answers):
         title = options.question if options.question in group else group[0]
@@ -110,25 +102,17 @@ def _questions(
     return questions
 
 
-def _header_rows(seen: Source) -> int:
-    """Return how many rows below the header are no responses: those up to the ids, or one with
-    "Start Date", in whatever language.
+def _import_ids(seen: Source) -> tuple[dict[str, str], int]:
+    """Return what Qualtrics calls each field, by its column, if that row is there, and how many rows
+    below the header are no responses: another one is that with "Start Date", in any language.
     """
     for number, row in enumerate(seen.rows, 1):
         if any("ImportId" in cell for cell in row):
-            return number
+            pairs = zip(seen.columns, row, strict=False)
+            found = {name: re.search(r"ImportId\W+(\w+)", cell) for name, cell in pairs}
+            return {name: match[1] for name, match in found.items() if match}, number
     begun = next((dict(zip(seen.columns, row, strict=False)) for row in seen.rows), {})
-    return int(re.fullmatch(r"\D*\S\D*", begun.get("StartDate", "")) is not None)
-
-
-def _import_ids(seen: Source) -> dict[str, str]:
-    """Return what Qualtrics calls each field, by its column; nothing if that row is not there."""
-    row = next((row for row in seen.rows if any("ImportId" in cell for cell in row)), ())
-    ids = {}
-    for column, cell in zip(seen.columns, row, strict=False):
-        with suppress(ValueError, AttributeError):
-            ids[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
-    return ids
+    return {}, int(re.fullmatch(r"\D*\S\D*", begun.get("StartDate", "")) is not None)
 
 
 REMEDY = "export it again: Data & Analysis, Export & Import, Export Data, CSV, with choice text"

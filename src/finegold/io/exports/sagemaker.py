@@ -35,41 +35,33 @@ def _is_manifest(record: dict[str, Any]) -> bool:
 
 
 def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    if "answers" in need({"record": record}, "record", dict):
-        yield from _of_response(record, options)
-        return
-    if _is_manifest(record):
-        problem = "an output manifest holds one label per object, not what each worker said"
-        raise DamagedExport(problem)
-    task = base.need_id(record, "datasetObjectId", options, "dataObject")
-    if "annotations" not in record:
-        raise DamagedExport(
-            "this is the answer to a consolidation request, which holds labels only"
-        )
-    for annotation in need(record, "annotations", list):
-        content = need(annotation, "annotationData", dict).get("content")
-        try:
-            answers = json.loads(content) if isinstance(content, str) else content
-        except ValueError as error:
-            raise DamagedExport(f'the "content" of an annotation is not JSON ({error})') from None
-        answers = need({"content": answers}, "content", dict)
-        yield from _answers(task, need(annotation, "workerId", str), answers, options)
-    if not record["annotations"]:
-        yield Vote(task)
-
-
-def _of_response(record: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
-    if options.task is not None:
-        requests = "give the folder annotations/consolidated-annotation/consolidation-request"
-        problem = f'worker responses do not say the "{options.task}" of an object'
-        raise DamagedExport(problem, leave_out("task"), requests)
-    if not isinstance(options.seen.data, Path):
-        raise DamagedExport("a worker response is told apart by the folder that it lies in")
-    # the response does not name its object
-    task = options.seen.data.resolve().parent.name
-    for answer in need(record, "answers", list):
-        content = need(answer, "answerContent", dict)
+    if "answers" in record:
+        if options.task is not None:
+            requests = "give the folder annotations/consolidated-annotation/consolidation-request"
+            problem = f'worker responses do not say the "{options.task}" of an object'
+            raise DamagedExport(problem, leave_out("task"), requests)
+        if not isinstance(options.seen.data, Path):
+            raise DamagedExport("a worker response is told apart by the folder that it lies in")
+        # the response does not name its object
+        task, given, inside = options.seen.data.resolve().parent.name, "answers", "answerContent"
+    elif _is_manifest(record) or "consolidatedAnnotation" in record:
+        raise DamagedExport("it holds one label per object, not what each worker said")
+    else:
+        task = base.need_id(record, "datasetObjectId", options, "dataObject")
+        given, inside = "annotations", "annotationData"
+    for answer in need(record, given, list):
+        content = need(answer, inside, dict)
+        if given == "annotations":
+            text = content.get("content")
+            try:
+                content = {"content": json.loads(text) if isinstance(text, str) else text}
+            except ValueError as error:
+                problem = f'the "content" of an annotation is not JSON ({error})'
+                raise DamagedExport(problem) from None
+            content = need(content, "content", dict)
         yield from _answers(task, need(answer, "workerId", str), content, options)
+    if not record[given]:
+        yield Vote(task)
 
 
 def _answers(

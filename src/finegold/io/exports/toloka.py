@@ -52,6 +52,4 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return base.in_batches(base.with_numbers(rows, votes))
 
 
-EXPORT = Export(
-    "toloka", "Toloka", REMEDY, None, read, include=("rejected",), takes_task=True, has_gold=True
-)
+EXPORT = Export("toloka", "Toloka", REMEDY, None, read, ("rejected",), True, has_gold=True)
