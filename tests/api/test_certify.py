@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.api import certify as api
-from finegold.api.sample import Sample
+from finegold.api.sample import Sample, read_plan
 from finegold.insight.certify import Recalibration
 from finegold.results.data import exact_intervals, suggested_accuracies
 
@@ -58,7 +57,7 @@ def test_saved_sheets_and_plans_come_back(tmp_path: Path) -> None:
     result = finegold.aggregate(votes_of())
     drawn = result.sample(20)
     assert drawn.save(tmp_path / "sheet.csv") == tmp_path / "sheet.plan.json"
-    assert api.read_plan(tmp_path / "sheet.plan.json") == drawn.plan
+    assert read_plan(tmp_path / "sheet.plan.json") == drawn.plan
     sheet = pl.read_csv(tmp_path / "sheet.csv", schema_overrides={"truth": pl.String})
     assert sheet["sample"].unique().to_list() == [drawn.plan.id]
     assert drawn.plan.id[0] == "s"  # no spreadsheet takes it for a number

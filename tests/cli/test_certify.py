@@ -234,9 +234,9 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
         ),
     )
     for name, words in {
-        "other votes": ("drawn for other votes", other, "--checks", checks),
+        "other votes": ("labels of other votes", other, "--checks", checks),
         "other method": (
-            "drawn for other labels (anchored)",
+            "of another method than anchored",
             votes,
             "--checks",
             checks,

@@ -25,7 +25,7 @@ from finegold.api import sample as samples
 from finegold.api.fit import result_of
 from finegold.api.options import Fitting
 from finegold.api.result import Result
-from finegold.api.sample import Bools, Plan, Sample
+from finegold.api.sample import Bools, Plan, Sample, read_plan
 from finegold.errors import InputError, Placeholder, use, warn_user
 from finegold.insight import certify as maths
 from finegold.insight.certify import Interval, Recalibration
@@ -83,11 +83,7 @@ class Certificate:
         return self.accepted / self.plan.tasks
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON.
-
-        Returns:
-            With `accuracy`, `accepted`, `calibration`, and what they were computed from.
-        """
+        """Return everything as plain values, for JSON."""
         plan, accepted = self.plan, {"share": self.accepted_share, "tasks": self.accepted}
         error = {"before": self.calibration_before, "after": self.calibration_after}
         return {
@@ -102,17 +98,12 @@ class Certificate:
             | {name: getattr(plan, name) for name in ("n", "seed", "looks")},
             "method": plan.method,
             "tasks": plan.tasks,
-            "digests": {"votes": plan.votes, "labels": plan.labels}
-            | {"plan": plan.digest, "checks": self.checks},
+            "digests": {"labels": plan.labels, "plan": plan.digest, "checks": self.checks},
             "date": self.date,
         }
 
     def sentences(self) -> list[str]:
-        """Return what the certificate says, in words.
-
-        Returns:
-            One sentence per finding.
-        """
+        """Return what the certificate says, one sentence per finding."""
         plan, a = self.plan, self.accuracy
         said = [
             f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and"
@@ -143,31 +134,25 @@ class Certificate:
         return said
 
     def apply(self, result: ResultData) -> Result:
-        """Return the same labels with recalibrated probabilities.
+        """Return the same labels with the probabilities that the checks support. Known truths stay.
 
         Args:
             result (Result): The labels that were checked.
-
-        Returns:
-            Its confidences are those that the checks support; known truths stay as they are.
         """
         _check_belongs(samples.all_labels(result), self.plan)
         return Result.of(maths.recalibrated(result, self.recalibration))
 
     def labels(self, result: ResultData) -> pl.DataFrame:
-        """Return the table of labels with recalibrated confidences and a column `accepted`.
+        """Return the table of labels with recalibrated confidences and a column `accepted`, which is
+        true for labels that may be accepted unchecked, and for known truths.
 
         Args:
             result (Result): The labels that were checked.
-
-        Returns:
-            DataFrame: As `finegold aggregate` writes it. `accepted` is true for labels that may be
-                accepted unchecked, and for known truths.
         """
         whole = samples.all_labels(self.apply(result))
-        ranked = samples.rank_tasks(samples.all_labels(result))
+        tasks, confidence = samples.unknown_tasks(samples.all_labels(result))
         accepted = np.ones(len(whole.label_codes), np.bool_)
-        accepted[ranked.tasks] = ranked.rank < self.accepted
+        accepted[tasks[maths.by_confidence(confidence)[self.accepted :]]] = False
         if (order := natural_order(whole.task_names)) is not None:
             accepted = accepted[order]
         shown = np.append(accepted, np.zeros(len(whole.unlabelled), np.bool_))
@@ -367,30 +352,12 @@ def certify(
 
 def plan_of_random(result: ResultData, checks: Any) -> Plan:
     """Return the plan of checks that a user drew at random: one stratum with all tasks."""
-    checked = read_truth(checks).task
-    ranked = samples.rank_tasks(result)
-    codes = match(checked, result.task_names).astype(np.int64)
-    known = set(ranked.tasks.tolist())
-    names = [text_of(name) for name in to_list(result.task_names)]
-    rows = [(names[code], 0) for code in codes.tolist() if code in known]
-    if not rows:
+    tasks, _ = samples.unknown_tasks(result)
+    codes = match(read_truth(checks).task, result.task_names)
+    chosen = np.flatnonzero(np.isin(tasks, codes))
+    if not len(chosen):
         raise InputError("no check belongs to a task with a label that is not known", str(checks))
-    return Plan(
-        n=len(rows),
-        seed=0,
-        looks=1,
-        risk=0.05,
-        method=result.method,
-        votes=samples.votes_digest(result),
-        labels=samples.labels_digest(result),
-        tasks=len(ranked.tasks),
-        sizes=[len(ranked.tasks)],
-        checks=[len(rows)],
-        confidence=[float(ranked.confidence.mean())],
-        columns=["task", "truth"],
-        rows=rows,
-        width=maths.expected_width(ranked.confidence, len(rows)),
-    )
+    return samples.plan_of(result, chosen, np.zeros_like(tasks), seed=0, looks=1, risk=0.05)
 
 
 def find_plan(checks: Any, plan: Any = None) -> Plan:
@@ -424,21 +391,12 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
     )
 
 
-def read_plan(path: str | Path) -> Plan:
-    """Read a plan, and refuse one that was edited."""
-    try:
-        return Plan.from_json(Path(path).read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError):
-        raise InputError("this is not a plan of a sample", where=str(path)) from None
-
-
 def _check_belongs(result: ResultData, plan: Plan) -> None:
     """Refuse a plan that was made for other labels."""
     if plan.labels != samples.labels_digest(result):
-        is_same = plan.votes == samples.votes_digest(result)
-        what = f"other labels ({plan.method})" if is_same else "other votes"
         raise InputError(
-            f"this sheet was drawn for {what}: its checks say nothing about these labels",
+            f"this sheet was drawn for the labels of other votes, or of another method than"
+            f" {plan.method}: its checks say nothing about these",
             remedies=[
                 use(text="certify the votes and the method that the sample was drawn for"),
                 use(text="draw a new sample"),

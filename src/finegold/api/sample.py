@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -62,8 +62,7 @@ class Plan:
     risk: float
     # that made the labels
     method: str
-    # checksums of the votes and of the labels
-    votes: str
+    # a checksum of the tasks and their labels
     labels: str
     # that the sample speaks for
     tasks: int
@@ -106,45 +105,27 @@ class Plan:
             sum(n * look // self.looks for n in self.checks) for look in range(1, self.looks + 1)
         ]
 
-    @property
-    def promise(self) -> list[str]:
-        """Sentences that say what the checks can show, before any of them is made."""
-        half = f"±{100 * self.width / 2:.0f} points"
-        said = [f"{self.n:,} checks will show the share of right labels to about {half} (95 %)."]
-        if self.n < self.fewest_checks:
-            said.append(
-                f"Fewer than {self.fewest_checks} checks cannot certify any label at a risk of"
-                f" {self.risk:.0%}; here are {self.n:,}."
-            )
-        if self.looks > 1:
-            ends = ", ".join(f"{end:,}" for end in self.look_ends)
-            said.append(f"Looks are planned when rows 1 to {ends} are filled in.")
-        return said
-
     def write(self, path: Path) -> None:
-        """Write the plan as it is kept beside the sheet."""
-        path.write_text(self.to_json(), encoding="utf-8")
+        """Write the plan, with its checksum, as it is kept beside the sheet."""
+        content = {"format": FORMAT, "digest": self.digest, **asdict(self)}
+        path.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
-    def to_json(self) -> str:
-        """Return the plan as text, with its checksum."""
-        return json.dumps({"format": FORMAT, "digest": self.digest, **asdict(self)}, indent=1)
 
-    @classmethod
-    def from_json(cls, text: str, where: str = "") -> Plan:
-        """Return the plan that `to_json` wrote, and refuse one that was edited."""
-        try:
-            content = json.loads(text)
-            digest, written_as = content.pop("digest"), content.pop("format")
-            content["rows"] = [(str(task), int(stratum)) for task, stratum in content["rows"]]
-            plan = cls(**content)
-            if written_as != FORMAT:
-                raise ValueError
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputError("this is not a plan of a sample", where=where) from None
-        if plan.digest != digest:
-            remedy = use(text="draw a new sample")
-            raise InputError("the plan was edited since the sample was drawn", where, [remedy])
-        return plan
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan, and refuse one that was edited."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        digest, written_as = content.pop("digest"), content.pop("format")
+        content["rows"] = [(str(task), int(stratum)) for task, stratum in content["rows"]]
+        plan = Plan(**content)
+        if written_as != FORMAT:
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError("this is not a plan of a sample", where=str(path)) from None
+    if plan.digest != digest:
+        remedy = use(text="draw a new sample")
+        raise InputError("the plan was edited since the sample was drawn", str(path), [remedy])
+    return plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +143,18 @@ class Sample:
 
     @property
     def promise(self) -> list[str]:
-        """Sentences that say what these checks can show."""
-        return self.plan.promise
+        """Sentences that say what the checks can show, before any of them is made."""
+        plan, half = self.plan, f"±{100 * self.plan.width / 2:.0f} points"
+        said = [f"{plan.n:,} checks will show the share of right labels to about {half} (95 %)."]
+        if plan.n < plan.fewest_checks:
+            said.append(
+                f"Fewer than {plan.fewest_checks} checks cannot certify any label at a risk of"
+                f" {plan.risk:.0%}; here are {plan.n:,}."
+            )
+        if plan.looks > 1:
+            ends = ", ".join(f"{end:,}" for end in plan.look_ends)
+            said.append(f"Looks are planned when rows 1 to {ends} are filled in.")
+        return said
 
     def save(self, path: str | Path) -> Path:
         """Write the sheet (.csv, .xlsx or another table) and the plan beside it.
@@ -249,33 +240,15 @@ def draw(
             " or more"
         )
     result = all_labels(fitted)
-    ranked = rank_tasks(result)
-    n, n_tasks = min(n, len(ranked.tasks)), len(ranked.tasks)
-    stratum = maths.stratify(ranked.confidence, maths.strata_for(n))
-    sizes = np.bincount(stratum)
-    checks = maths.allocate(sizes, n)
-    chosen = _draw_rows(stratum, checks.tolist(), looks, np.random.default_rng(seed))
-    tasks = ranked.tasks[chosen]
-    names = [text_of(name) for name in to_list(result.task_names[tasks])]
-    column = str(result.annotations.columns[0])
-    means = np.bincount(stratum, ranked.confidence) / sizes
-    plan = Plan(
-        n=n,
-        seed=seed,
-        looks=looks,
-        risk=risk,
-        method=result.method,
-        votes=votes_digest(result),
-        labels=labels_digest(result),
-        tasks=n_tasks,
-        sizes=sizes.tolist(),
-        checks=checks.tolist(),
-        confidence=[round(float(value), DIGITS) for value in means],
-        columns=[column, "truth"],
-        rows=list(zip(names, stratum[chosen].tolist(), strict=True)),
-        width=round(maths.expected_width(ranked.confidence, n, (1 - CERTAINTY) / looks), 4),
-    )
-    columns: dict[str, Any] = {column: result.task_names[tasks]}
+    tasks, confidence = unknown_tasks(result)
+    n = min(n, len(tasks))
+    stratum = maths.stratify(confidence, maths.strata_for(n))
+    checks = maths.allocate(np.bincount(stratum), n).tolist()
+    chosen = _draw_rows(stratum, checks, looks, np.random.default_rng(seed))
+    plan = plan_of(result, chosen, stratum, seed=seed, looks=looks, risk=risk)
+    names, column = [name for name, _ in plan.rows], plan.columns[0]
+    drawn = result.task_names[tasks[chosen]]
+    columns: dict[str, Any] = {column: drawn}
     if items is not None:
         columns |= _shown_of(_content_of(items, column), names, plan)
     elif source is not None:
@@ -283,6 +256,33 @@ def draw(
         columns |= _shown_of(content_of_votes(*source, names, classes), names, plan)
     columns |= {"truth": [None] * n, SAMPLE: [plan.id] * n}
     return Sample(plan, make_frame(columns, like=result.task_names))
+
+
+def plan_of(
+    result: ResultData, chosen: Codes, stratum: Codes, *, seed: int, looks: int, risk: float
+) -> Plan:
+    """Return the plan of checks of the chosen ones of the tasks without a known truth, which have
+    these strata.
+    """
+    tasks, confidence = unknown_tasks(result)
+    sizes, n = np.bincount(stratum), len(chosen)
+    names = [text_of(name) for name in to_list(result.task_names[tasks[chosen]])]
+    means = np.bincount(stratum, confidence) / sizes
+    return Plan(
+        n=n,
+        seed=seed,
+        looks=looks,
+        risk=risk,
+        method=result.method,
+        labels=labels_digest(result),
+        tasks=len(tasks),
+        sizes=sizes.tolist(),
+        checks=np.bincount(stratum[chosen], minlength=len(sizes)).tolist(),
+        confidence=[round(float(value), DIGITS) for value in means],
+        columns=[str(result.annotations.columns[0]), "truth"],
+        rows=list(zip(names, stratum[chosen].tolist(), strict=True)),
+        width=round(maths.expected_width(confidence, n, (1 - CERTAINTY) / looks), 4),
+    )
 
 
 def _draw_rows(
@@ -306,42 +306,28 @@ def _content_of(items: Any, column: str) -> pl.DataFrame:
         return pl.DataFrame({KEY: [text_of(key) for key in items], "item": texts})
     opened = open_table(items)
     columns = [str(name) for name in opened.columns]
-    by_task = next((name for name in (column, *candidates(columns, TASK)) if name in columns), None)
-    if by_task is None:
-        raise InputError(
-            f'the items have no column "{column}"; the columns are {", ".join(columns)}'
-        )
+    usual = [name for name in (column, *candidates(columns, TASK)) if name in columns]
+    if not usual:
+        listed = ", ".join(columns)
+        raise InputError(f'the items have no column "{column}"; the columns are {listed}')
     frame = opened.read(columns)
-    keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
-    shown = frame.drop([by_task, *candidates(columns, TRUTH)])
+    keys = pl.Series(KEY, [text_of(name) for name in frame[usual[0]].to_list()])
+    shown = frame.drop([usual[0], *candidates(columns, TRUTH)])
     return shown.with_columns(keys).unique(KEY, keep="first")
 
 
-def _shown_of(content: pl.DataFrame | None, names: list[str], plan: Plan) -> dict[str, Any]:
+def _shown_of(content: pl.DataFrame, names: list[str], plan: Plan) -> dict[str, Any]:
     """Return the columns of the content for these tasks."""
-    if content is None:
-        return {}
     joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
     return joined.drop([KEY, *plan.columns, SAMPLE], strict=False).to_dict(as_series=False)
 
 
-class RankedTasks(NamedTuple):
-    """The tasks that a sample speaks for, with their confidences and their ranks, the surest first."""
-
-    tasks: Codes
-    confidence: Floats
-    rank: Codes
-
-
-def rank_tasks(result: ResultData) -> RankedTasks:
-    """Rank the tasks without a known truth."""
+def unknown_tasks(result: ResultData) -> tuple[Codes, Floats]:
+    """Return the tasks without a known truth, and the confidences of their labels."""
     tasks = np.flatnonzero(result.gold == MISSING)
     if not len(tasks):
         raise InputError("there is nothing to check: every label is a known truth")
-    confidence = np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
-    rank = np.empty(len(tasks), np.int64)
-    rank[maths.by_confidence(confidence)] = np.arange(len(tasks))
-    return RankedTasks(tasks, confidence, rank)
+    return tasks, np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
 
 
 def all_labels(result: ResultData) -> ResultData:
@@ -350,21 +336,8 @@ def all_labels(result: ResultData) -> ResultData:
     return with_predicted_tasks(result)
 
 
-def votes_digest(result: ResultData) -> str:
-    """Return a checksum of the votes, the same whatever the order of their rows."""
-    votes = result.annotations
-    arrays = (votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator)
-    digest = hashlib.sha256(
-        b"".join(np.ascontiguousarray(array).astype("<i8").tobytes() for array in arrays)
-    )
-    for names in (votes.task_names, votes.annotator_names, votes.class_names):
-        digest.update("\n".join(text_of(name) for name in to_list(names)).encode())
-    return digest.hexdigest()
-
-
 def labels_digest(result: ResultData) -> str:
     """Return a checksum of the tasks and their labels."""
     pairs = zip(to_list(result.task_names), to_list(result.label), strict=True)
-    return hashlib.sha256(
-        "\n".join(f"{text_of(a)}\t{text_of(b)}" for a, b in pairs).encode()
-    ).hexdigest()
+    text = "\n".join(f"{text_of(a)}\t{text_of(b)}" for a, b in pairs)
+    return hashlib.sha256(text.encode()).hexdigest()
