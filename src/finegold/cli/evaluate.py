@@ -51,9 +51,7 @@ class Evaluate(Methods):
     labels and quadratic kappa are added.
     """
 
-    truth: str = o.path(
-        "Known truths to compare with: a table with a task and a truth column.", required=True
-    )
+    truth: str = o.path("Known truths: a table of tasks and truths.", required=True)
 
     def run(self, votes: o.Votes) -> None:
         import polars as pl
@@ -129,13 +127,9 @@ class Agreement:
         choices=("nominal", "ordinal", "interval"),
     )
     group: str | None = option(
-        None,
-        "The column with the group of each annotator: agreement within and between groups.",
-        metavar="NAME",
+        None, "The column with the group of each annotator, to compare groups.", metavar="NAME"
     )
-    minus: str | None = o.path(
-        "Other votes on the same tasks: the difference of both agreements, paired over tasks."
-    )
+    minus: str | None = o.path("Other votes on the same tasks, for the difference from them.")
     annotators: str | None = o.table("Write the agreement of each annotator.")
     pairs: str | None = o.table("Write the agreement of each pair of annotators.")
     json: bool = o.json_flag()

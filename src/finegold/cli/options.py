@@ -210,9 +210,7 @@ json_flag = partial(flag, "Print JSON on standard output.")
 class Truths:
     """Known truths, to compare labels with."""
 
-    truth: str | None = path(
-        "Known truths to compare with: a table with a task and a truth column."
-    )
+    truth: str | None = path("Known truths to compare with: a table of tasks and truths.")
     truth_task: str | None = option(None, "The column of the tasks in --truth.", metavar="NAME")
     truth_label: str | None = option(None, "The column of the truths in --truth.", metavar="NAME")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,14 +17,10 @@ from finegold.errors import InputError
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.options import option
 
-if TYPE_CHECKING:
-    pass
-
 # rows of a table of finegold trust
 ROWS_SHOWN = 5
 # rows of a table of finegold next-votes
 TASKS_SHOWN = 20
-TABLES = "Tables to write"
 
 
 @o.on_votes()
@@ -33,15 +29,9 @@ class Sample:
     labels are.
     """
 
-    output: str = o.table(
-        "The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
-        flag=o.OUTPUT,
-        required=True,
-    )
+    output: str = o.table("The sheet to fill in, .csv or .xlsx.", flag=o.OUTPUT, required=True)
     n: int = o.number(100, "How many tasks to check.", flag="-n --checks", low=1)
-    risk: str = option(
-        "5%", "The share of accepted labels that may be wrong, e.g. 5%.", metavar="SHARE"
-    )
+    risk: str = option("5%", "The share of accepted labels that may be wrong.", metavar="SHARE")
     looks: int = o.number(1, "How often you will look at the results.", low=1, high=20)
     seed: int = o.number(0, "The seed of the draw.", low=0)
     items: str | None = o.path("What is shown of each task: a table with a task column.")
@@ -85,15 +75,9 @@ class Certify:
 
     checks: str = o.path("The completed sheet.", required=True, metavar="SHEET")
     plan: str | None = o.path("The plan of the sheet, if it is in another folder.")
-    drawn_at_random: bool = o.flag(
-        "The sheet has no plan, but its tasks were drawn at random from all tasks."
-    )
-    output: str | None = o.table(
-        "Write the labels, recalibrated, and which of them are accepted.", flag=o.OUTPUT
-    )
-    certificate: str | None = o.output(
-        "Write the certificate: a page (.html), or its data (.json)."
-    )
+    drawn_at_random: bool = o.flag("There is no plan: tasks were drawn at random from all tasks.")
+    output: str | None = o.table("Write the labels, recalibrated and accepted.", flag=o.OUTPUT)
+    certificate: str | None = o.output("Write the certificate, a page (.html) or data (.json).")
     json: bool = o.json_flag()
 
     def run(self, votes: o.Votes) -> None:
@@ -121,19 +105,11 @@ class Trust(o.Truths):
     annotators, calibration.
     """
 
-    flips: str | None = o.table(
-        "Write the labels that differ from the majority vote, with the reasons.", group=TABLES
-    )
-    contested: str | None = o.table(
-        "Write the labels that are barely more probable than the next class.", group=TABLES
-    )
-    spammers: str | None = o.table(
-        "Write how much the votes of each annotator depend on the truth.", group=TABLES
-    )
-    pairs: str | None = o.table(
-        "Write all pairs of annotators, those with correlated errors first.", group=TABLES
-    )
-    calibration: str | None = o.table("Write the reliability curve (needs --truth).", group=TABLES)
+    flips: str | None = o.table("Write the labels against the majority vote, with the reasons.")
+    contested: str | None = o.table("Write the labels barely more probable than another class.")
+    spammers: str | None = o.table("Write how much each annotator's votes depend on the truth.")
+    pairs: str | None = o.table("Write all pairs of annotators, those who err alike first.")
+    calibration: str | None = o.table("Write the reliability curve (needs --truth).")
     json: bool = o.json_flag()
 
     def run(self, votes: o.Votes) -> None:
@@ -184,14 +160,10 @@ class Audit:
     first.
     """
 
-    labels: str = o.path(
-        "The labels in use: a table with a task and a label column.", required=True
-    )
+    labels: str = o.path("The labels in use: a table of tasks and labels.", required=True)
     labels_task: str | None = option(None, "The column of the tasks in --labels.", metavar="NAME")
     labels_label: str | None = option(None, "The column of the labels in --labels.", metavar="NAME")
-    output: str | None = o.table(
-        "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", flag=o.OUTPUT
-    )
+    output: str | None = o.table("The table; by default, CSV is printed.", flag=o.OUTPUT)
     json: bool = o.json_flag()
 
     def run(self, votes: o.Votes) -> None:
@@ -217,21 +189,12 @@ class Audit:
 class NextVotes:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
 
-    budget: int | None = o.number(
-        None, "The largest number of votes to plan; by default no limit.", low=1
-    )
+    budget: int | None = o.number(None, "The most votes to plan; by default no limit.", low=1)
     available: list[str] | None = option(
-        None,
-        "The annotators who may vote next; by default all, in proportion to their votes so far.",
-        kind="list",
-        metavar="A,B",
+        None, "The annotators who may vote next; by default all.", kind="list", metavar="A,B"
     )
-    safe: float = o.number(
-        0.95, "A label with at least this probability needs no further vote.", metavar="P"
-    )
-    output: str | None = o.table(
-        "The file for the tasks: .csv, .tsv, .jsonl or .parquet.", flag=o.OUTPUT
-    )
+    safe: float = o.number(0.95, "From this probability on, a label needs no vote.", metavar="P")
+    output: str | None = o.table("The file for the tasks.", flag=o.OUTPUT)
     safe_tasks: str | None = o.table("Write the tasks that need no further vote.")
     annotators: str | None = o.table("Write the annotators to retrain or drop.")
     json: bool = o.json_flag()
