@@ -331,7 +331,6 @@ def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
             few, rest = with_truths(log, drawn), np.setdiff1d(known_items(log), drawn)
             found = finegold.judges.assess(few)
             row = [right(found, log, rest), majority(log, rest)]
-            row.append(right(finegold.judges.assess(few, method="anchored"), log, rest))
             if n:
                 panel = found.best_panel(dict.fromkeys(log.judge_names, 1.0))
                 row += [
@@ -339,15 +338,13 @@ def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
                     len(panel.judges),
                 ]
             rows.append(row)
-        ours, calls, default, *chosen = np.mean(rows, axis=0)
+        ours, calls, *chosen = np.mean(rows, axis=0)
         panel = (
             f", best panel {chosen[0]:.3f} with {chosen[1]:.1f} of {log.n_judges} judges"
             if chosen
             else ""
         )
-        print(
-            f"    {n:3d} truths: {ours:.3f}, majority over calls {calls:.3f}, anchored {default:.3f}{panel}"
-        )
+        print(f"    {n:3d} truths: {ours:.3f}, majority over calls {calls:.3f}{panel}")
 
 
 def right(report: JudgeReport, log: JudgeLog, items: np.ndarray) -> float:
@@ -451,7 +448,7 @@ def speed() -> None:
         )  # compiles
         log = timed("read", lambda: finegold.judges.read(path))
     report = timed("judges", lambda: finegold.judges.assess(log))
-    timed("rank", report.rank)
+    timed("rank", report._rank)
 
 
 def timed(name: str, work: Callable[[], Any]) -> Any:

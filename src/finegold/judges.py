@@ -263,25 +263,6 @@ class JudgeReport:
         """
         return choose(self.panels(prices))
 
-    def fit(
-        self, judges: Iterable[str] | None = None, *, ask_below: float = ASK_BELOW
-    ) -> JudgePanel:
-        """Fit a panel that decides about new items.
-
-        Args:
-            judges: Its members. The default is all judges.
-            ask_below: Below this probability a person should be asked.
-
-        Returns:
-            The panel.
-
-        Raises:
-            InputError: If there is no such judge, or fewer than 10 known truths.
-        """
-        names = list(self.log.judge_names if judges is None else judges)
-        self._refuse_unknown(names)
-        return fit_panel(self.log, self._answers, names, self._members, ask_below)
-
     def rate(self, *, passes: str | None = None, by: str | None = None) -> list[rates.Rate]:
         """Return the share of items that would pass if people judged all of them, or their mean
         score.
@@ -348,19 +329,7 @@ class JudgeReport:
         code = {name: number for number, name in enumerate(dict.fromkeys(groups))}
         return list(code), np.array([code[name] for name in groups])
 
-    def rank(self, *, seed: int = 0) -> Ranking:
-        """Rank the systems that the judges compared.
-
-        Args:
-            seed: The seed of the bootstrap.
-
-        Returns:
-            Strengths, ranks and win rates, with intervals.
-
-        Raises:
-            InputError: If the log names no systems, or systems that no chain of comparisons
-                connects.
-        """
+    def _rank(self, seed: int = 0) -> Ranking:
         alike = np.ones(self.log.n_judges)
         if self.correlated is not None:
             alike = self._by_judge(self.correlated.weights, 1.0)
@@ -394,7 +363,7 @@ class JudgeReport:
         notes, ranking = self.notes, []
         try:
             if self.log.kind == "pairwise" and self.log.system_names:
-                ranking = [one.plain() for one in self.rank().standings]
+                ranking = [one.plain() for one in self._rank().standings]
         except InputError as error:
             # systems that were never compared with each other
             notes.append(str(error))
@@ -629,7 +598,7 @@ def read_each(log: Any, *, gold: Any = None, **reading: Any) -> dict[str, JudgeL
     return read_judge_logs(log, gold, **reading)
 
 
-def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
+def assess(log: Any, *, gold: Any = None, **reading: Any) -> JudgeReport:
     """Find out what each judge of a log is worth.
 
     Calls of a judge on an item (both orders, repeats) are merged into one answer. Where they
@@ -644,7 +613,6 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     Args:
         log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
         gold (str, path, data frame or mapping): Known truths, as in `finegold.judges.read`.
-        method: A method that labels the items instead.
         **reading: How to read the log: keywords of `finegold.judges.read`.
 
     Returns:
@@ -669,33 +637,31 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
         some = only_judges(judged, single)
         if (decided := whole(some, merge_calls(some))) is not None:
             correlated = correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
-        result = _labels(judged, answers, correlated, method)
+        result = _labels(judged, answers, correlated)
     scores = best_first(score_judges(judged, answers))
     return JudgeReport(judged, result, scores, correlated, answers, twin)
 
 
-def _labels(
-    log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | None, method: str | None
-) -> Result:
+def _labels(log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | None) -> Result:
     """Label the items by all calls, weighted by what the known truths say about each judge."""
-    label = np.where(log.answer < len(answers.names), log.answer, MISSING)
-    votes = votes_of(log, log.item, log.judge, label, answers.names, repeated="all")
-    result = fit_votes(votes, FitOptions(method=method or "mv"))
-    if method is not None:
-        return result
+    names, is_known = answers.names, log.gold != MISSING
+    label = np.where(log.answer < len(names), log.answer, MISSING)
+    votes = votes_of(log, log.item, log.judge, label, names, repeated="all")
+    is_taught = is_known.sum() >= MIN_GOLD and not log.is_ordered
+    weight = weights_of(log, answers) if is_taught else np.ones(log.n_judges)
+    points = np.zeros((log.n_items, len(names)))
+    np.add.at(points, answers.item, weight[answers.judge][:, None] * answers.points)
     items = np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items))
-    points = np.zeros((log.n_items, len(answers.names)))
-    if (log.gold != MISSING).sum() < MIN_GOLD or log.is_ordered:
-        np.add.at(points, answers.item, answers.points)
-        posterior = points[items] / points[items].sum(axis=1, keepdims=True)
-    else:
-        weight = weights_of(log, answers)[answers.judge][:, None]
-        np.add.at(points, answers.item, weight * answers.points)
+    posterior = points[items]
+    if is_taught:
         worth = 1.0 if correlated is None else correlated.effective / log.n_judges
-        posterior = softmax(points[items] * min(worth, 1.0), axis=1)
+        posterior = softmax(posterior * min(worth, 1.0), axis=1)
+    else:
+        posterior = posterior / posterior.sum(axis=1, keepdims=True)
     truth = log.gold[items]
-    known = (truth >= 0) & (truth < len(answers.names))
-    posterior[known] = np.eye(len(answers.names))[truth[known]]
+    known = (truth >= 0) & (truth < len(names))
+    posterior[known] = np.eye(len(names))[truth[known]]
+    result = fit_votes(votes, FitOptions(method="mv"))
     summary = (result.method, result.settings, votes, posterior, result.steps, result.learned)
     return Result.of(summarise(*summary))
 
@@ -742,7 +708,7 @@ def rank(log: Any, *, gold: Any = None, seed: int = 0, **reading: Any) -> Rankin
         >>> [one.system for one in ranking.standings]
         ['x', 'z', 'y']
     """
-    return assess(log, gold=gold, **reading).rank(seed=seed)
+    return assess(log, gold=gold, **reading)._rank(seed)
 
 
 def fit(
@@ -775,7 +741,10 @@ def fit(
         >>> finegold.judges.fit(calls).decide({"gpt": "pass"}).label
         'pass'
     """
-    return assess(log, gold=gold, **reading).fit(judges, ask_below=ask_below)
+    report = assess(log, gold=gold, **reading)
+    names = list(report.log.judge_names if judges is None else judges)
+    report._refuse_unknown(names)
+    return fit_panel(report.log, report._answers, names, report._members, ask_below)
 
 
 def load(path: str | Path) -> JudgePanel:

@@ -314,8 +314,8 @@ def test_labels_of_the_best_panel_for_the_money():
 
 def test_win_rates_by_people_are_those_of_the_truths_made_more_precise(truths, simulated):
     some = np.random.default_rng(1).choice(800, 200, replace=False).tolist()
-    few = assess(simulated, {item: truths[item] for item in some}).rank()
-    known = {one.system: one.people.value for one in assess(simulated, truths).rank().standings}
+    few = assess(simulated, {item: truths[item] for item in some})._rank()
+    known = {one.system: one.people.value for one in assess(simulated, truths)._rank().standings}
     for one in few.standings:
         assert one.people.low - 0.02 < known[one.system] < one.people.high + 0.02
         assert one.expected_win_rate.low < one.expected_win_rate.value < one.expected_win_rate.high

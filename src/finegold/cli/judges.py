@@ -132,7 +132,7 @@ class Judges(OfLogs):
 
     def run(self, logs: tuple[str, ...], reading: LogReading) -> None:
         from finegold.insight.judges.answers import plain
-        from finegold.judges import assess, read_each
+        from finegold.judges import assess, fit, read_each
 
         given = self.reading_of(logs, reading)
         pairs = [_pair(text) for text in self.compare]
@@ -174,7 +174,7 @@ class Judges(OfLogs):
         }
         first, members = next(iter(found.values())), next(iter(chosen.values()))
         files |= {self.report: first.report}
-        write_all(files | {self.save_panel: lambda path: first.fit(members).save(path)})
+        write_all(files | {self.save_panel: lambda path: fit(first.log, judges=members).save(path)})
         if self.json:
             every = {name: one.to_dict() | plain(results[name]) for name, one in found.items()}
             print_json(every.get("", {"criteria": every}))

@@ -7,6 +7,7 @@ are read the same way, whether a column, a file or some of the judges have them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -19,30 +20,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.io import judge_calls as calls
 from finegold.io.columns import bare_name, candidates, words_in
 from finegold.io.exports.judges import is_tool_file, majority_of_people, tool_of
-from finegold.io.judge_calls import (
-    FILE,
-    FOLDER,
-    MOST_CLASSES,
-    ORDER_ENDS,
-    ROLES,
-    Records,
-    Roles,
-    SmallCodes,
-    by_row,
-    check_order,
-    choose_columns,
-    compares,
-    listing,
-    load_records,
-    orders_of,
-    pairs_in,
-    refuse_lost,
-    replaced,
-    table_of,
-    tell_apart,
-)
+from finegold.io.judge_calls import MOST_CLASSES, Records, Roles, SmallCodes, replaced
 from finegold.io.source import Source, is_files, sources_of
 from finegold.io.tables import Table, open_table
 from finegold.io.verdicts import (
@@ -214,12 +195,11 @@ class JudgeLog:
         Returns:
             dict: Judge -> reason (error, refusal, unreadable, empty) -> number of calls.
         """
-        counts: dict[str, dict[str, int]] = {name: {} for name in self.judge_names}
-        for code, j in zip(self.failure.tolist(), self.judge.tolist(), strict=True):
-            if code:
-                own = counts[self.judge_names[j]]
-                own[FAILURES[code]] = own.get(FAILURES[code], 0) + 1
-        return counts
+        n = Counter(zip(self.judge.tolist(), self.failure.tolist(), strict=True))
+        return {
+            name: {why: n[j, code] for code, why in FAILURES.items() if n[j, code]}
+            for j, name in enumerate(self.judge_names)
+        }
 
     def calls(self) -> pl.DataFrame:
         """Return the log as a table with one row per call.
@@ -250,13 +230,10 @@ class JudgeLog:
 
 def only_judges(log: JudgeLog, judges: Iterable[str]) -> JudgeLog:
     """Return the log with the calls of some judges, on the same items."""
-    names = [name for name in log.judge_names if name in set(judges)]
-    kept = np.isin(log.judge, [log.judge_names.index(name) for name in names])
-    new = np.array(
-        [names.index(name) if name in names else MISSING for name in log.judge_names], np.int32
-    )
-    parts = {name: getattr(log, name)[kept] for name in OF_CALLS}
-    return replace(log, **parts | {"judge": new[log.judge[kept]], "judge_names": names})
+    is_in = np.isin(log.judge_names, list(judges))
+    parts = {name: getattr(log, name)[is_in[log.judge]] for name in OF_CALLS}
+    parts["judge"] = (np.cumsum(is_in) - 1).astype(np.int32)[parts["judge"]]
+    return replace(log, **parts, judge_names=np.array(log.judge_names)[is_in].tolist())
 
 
 OF_CALLS = ("item", "judge", "answer", "first", "failure", "cost")
@@ -387,7 +364,7 @@ def read_judge_logs(log: Any, gold: Any = None, **given: Any) -> dict[str, Judge
     is_column = isinstance(gold, str) and not Path(gold).exists()
     reading = LogReading(**given | ({"gold": gold} if is_column else {}))
     notes: list[str] = []
-    records = load_records(log, notes)
+    records = calls.load_records(log, notes)
     logs = _logs_of(records, reading, notes)
     for truths in (*records.truths, *([] if gold is None or is_column else [gold])):
         logs = {name: with_gold(each, truths, reading) for name, each in logs.items()}
@@ -398,9 +375,9 @@ def _logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[st
     """Make the log of each criterion of some records."""
     frame, name = records.frame, records.name
     if not reading.judge and not reading.verdict:
-        frame, by_column = by_row(frame)
+        frame, by_column = calls.by_row(frame)
         reading = replace(reading, **by_column)
-    roles = choose_columns(frame, reading)
+    roles = calls.choose_columns(frame, reading)
     kind = next((each for each in frame.columns if bare_name(each) in KINDS), None)
     if kind is not None and "judge" in roles and reading.people is None:
         is_person = frame[kind].str.to_lowercase().str.contains("human|person|expert|user")
@@ -408,13 +385,13 @@ def _logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[st
         if 0 < len(people) < frame[roles["judge"][0]].n_unique():
             reading = replace(reading, people=",".join(map(str, people)))
     if "verdict" not in roles:
-        refuse_lost("verdict", frame, roles, name)
-    roles = tell_apart(frame, roles, name, notes)
+        calls.refuse_lost("verdict", frame, roles, name)
+    roles = calls.tell_apart(frame, roles, name, notes)
     if "item" not in roles and "judge" in roles and frame[roles["judge"][0]].n_unique() > 1:
-        refuse_lost("item", frame, roles, name)
-    table = table_of(frame, roles, name, notes)
-    check_order(table, roles, reading, name, notes)
-    make = _compare if compares(table, reading) else _judge
+        calls.refuse_lost("item", frame, roles, name)
+    table = calls.table_of(frame, roles, name, notes)
+    calls.check_order(table, roles, reading, name, notes)
+    make = _compare if calls.compares(table, reading) else _judge
     parts = {"": table}
     if "criterion" in table.columns:
         named = table.with_columns(pl.col("criterion").fill_null("?"))
@@ -491,7 +468,7 @@ def _compare(table: pl.DataFrame, reading: LogReading) -> dict[str, Any]:
     """Return what calls that compare two answers say. Without an order, system_a is shown first,
     unless the log has undone the order.
     """
-    orders, flip = orders_of(table), np.zeros(table.height, bool)
+    orders, flip = calls.orders_of(table), np.zeros(table.height, bool)
     found: dict[str, Any] = {"items": table["item"], "class_names": ["A", "B", TIE]}
     is_placed = False
     if "system_a" in table.columns:
@@ -714,15 +691,15 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
     if isinstance(gold, str | PathLike | Source):
         of_people = majority_of_people(sources_of(gold)[0])
         gold = gold if of_people is None else of_people
-    records = load_records(gold, [])
+    records = calls.load_records(gold, [])
     name, frame = source or records.name, records.frame
     own = []
     if log.criterion:
         own = [each for each in frame.columns if fold(each) == fold(log.criterion)]
-        if found := candidates(frame.columns, ROLES["criterion"]):
+        if found := candidates(frame.columns, calls.ROLES["criterion"]):
             frame = frame.filter(pl.col(found[0]).str.to_lowercase() == log.criterion.casefold())
     # a table of truths is a log of which people are the judges
-    roles = choose_columns(frame.drop(own), LogReading())
+    roles = calls.choose_columns(frame.drop(own), LogReading())
     taken = {column for each in roles.values() for column in each}
     free = [each for each in frame.columns if each not in taken]
     item = roles.get("item") or free[:1]
@@ -735,7 +712,9 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
         like = item[0] if item[0] in log.reading.unused else Placeholder("COLUMN")
         raise InputError(f"{problem} {item[0]} match nothing", name, [use(item=like)])
     if not item or not truth:
-        problem = f"found no columns of items and truths. The columns are:\n{listing(frame, roles)}"
+        problem = (
+            f"found no columns of items and truths. The columns are:\n{calls.listing(frame, roles)}"
+        )
         raise InputError(f"{problem}\n", name, [Remedy(text="name them item and truth")])
     sides = [pl.col(roles[end][0]).alias(end) for end in SYSTEMS if end in roles]
     votes_of = frame.select(pl.col(item[0]).alias("item"), *sides)
@@ -903,7 +882,7 @@ def _interpretation(
     used = dict(roles)
     if (log.gold == MISSING).all():
         used.pop("gold", None)
-    if orders_of(table) is None:
+    if calls.orders_of(table) is None:
         used.pop("order", None)
     if "judge" not in used and log.judge_names:
         used["judge"] = log.judge_names
@@ -935,7 +914,7 @@ def _interpretation(
     taken = {column for columns in used.values() for column in columns}
     unused = [each for each in frame.columns if each not in taken]
     return Interpretation(
-        read, tuple(each for each in unused if not each.startswith((FILE, FOLDER)))
+        read, tuple(each for each in unused if not each.startswith((calls.FILE, calls.FOLDER)))
     )
 
 
@@ -970,11 +949,13 @@ def find_judge_logs(
         columns = {*source.columns, *source.record}
     is_tool = is_tool_file(sources[0]) if sources else tool_of(columns) is not None
     names = [bare_name(column) for column in columns]
-    words = ROLES["verdict"].words | ROLES["verdict"].others[0]
+    words = calls.ROLES["verdict"].words | calls.ROLES["verdict"].others[0]
     has_verdict = any(name in words or name.endswith(("verdict", "winner")) for name in names)
-    has_judge = any(name in ROLES["judge"].words for name in names)
-    has_order = any(name in ROLES["order"].words or name.endswith(ORDER_ENDS) for name in names)
-    sides = "system" in pairs_in(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)))
+    has_judge = any(name in calls.ROLES["judge"].words for name in names)
+    has_order = any(
+        name in calls.ROLES["order"].words or name.endswith(calls.ORDER_ENDS) for name in names
+    )
+    sides = "system" in calls.pairs_in(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)))
     if not is_tool and not (has_verdict and (has_judge or has_order or sides)):
         return None
     known = {role: name for role, name in (("item", item), ("gold", gold)) if isinstance(name, str)}
