@@ -15,14 +15,15 @@ from tests.support.readers_votes import CSV, votes_of, write
 
 READER = """
 import polars as pl
-from finegold.io.exports.base import Export, Source
+from finegold.io.exports.base import Export, Source, Vote
 
 def fits(seen):
     return "tool_item" in seen.columns
 
 def read(seen, options):
     table = pl.read_csv(seen.data)
-    yield table.select(task="tool_item", annotator="who", label="said")
+    for row in table.rows():
+        yield Vote(*row, question="")
 
 EXPORT = Export(name="our-tool", title="Our tool", remedy="export it again", fits=fits, read=read)
 BROKEN = "not an Export"

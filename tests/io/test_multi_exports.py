@@ -79,7 +79,7 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
         write(tmp_path / "truth.csv", f"doc_id,truth\n{rows}"),
     ]
     done = succeed(*words, "--method", "anchored,mv")
-    for word in ("exact match", "micro-F1", "macro-F1", "multi", "mv"):
+    for word in ("exact match", "micro f1", "macro f1", "multi", "mv"):
         assert word in done.stdout
     score = json.loads(run(*words, "--json").stdout)
     assert 0 < score["exact_match"] < score["micro_f1"] < 1

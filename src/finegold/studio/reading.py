@@ -20,7 +20,7 @@ from finegold.errors import InputError, Placeholder, Remedy, warn_user
 from finegold.insight.judges.answers import whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.exports import find_export
-from finegold.io.exports.base import Export, ExportOptions
+from finegold.io.exports.base import Export, ExportOptions, in_batches
 from finegold.io.judge_logs import JudgeLog, find_judge_logs, merge_calls, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
@@ -229,7 +229,7 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
 
 
 def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
-    batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
+    batches = list(islice(in_batches(export.read(seen, ExportOptions())), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")

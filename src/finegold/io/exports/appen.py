@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
-
 from finegold.errors import Placeholder, use
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
@@ -20,7 +18,7 @@ REMEDY = "download it again: on the job's page, Results, Full report"
 UNIT, WORKER, TAINTED, GOLD = "_unit_id", "_worker_id", "_tainted", "_gold"
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     if WORKER not in seen.columns:
         raise DamagedExport(f"there is no {WORKER}: this looks like the aggregated report")
     task = base.task_column(seen, options.task, UNIT)
@@ -55,7 +53,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
     golds = [name + GOLD for name in questions]
     rows = base.read_rows(seen, [task, UNIT, WORKER, TAINTED, *questions, *golds])
-    return base.in_batches(base.with_numbers(rows, votes))
+    return base.with_numbers(rows, votes)
 
 
 EXPORT = Export("appen", "Appen", REMEDY, None, read, ("tainted",), True, has_gold=True)

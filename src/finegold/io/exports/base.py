@@ -1,8 +1,7 @@
 """What readers of exports share: the contract (`Export`), records of JSON, zips, and sheets.
 
 A reader is one file of this folder. It declares an `EXPORT`: its name and title, and how it yields
-votes in batches (`read`), which have the columns of the long frame. It raises `DamagedExport` for
-whatever its tool would not write.
+votes (`read`). It raises `DamagedExport` for whatever its tool would not write.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ SPANS = "marked spans"
 
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
-Read = Callable[[Source, "ExportOptions"], Iterator[pl.DataFrame]]
+Read = Callable[[Source, "ExportOptions"], Iterable["Vote"]]
 
 
 # The contract.
@@ -105,9 +104,8 @@ class ExportOptions:
 class Export:
     """How the export of one tool is recognised and read.
 
-    `read` yields batches with the columns task, annotator, label and, if the tool has them,
-    question and gold (see `Vote`). All of them may be text, as in a CSV. `ExportOptions.left_out`
-    counts whatever is left out.
+    `read` yields votes, whose values may all be text, as in a CSV. `ExportOptions.left_out` counts
+    whatever is left out.
     """
 
     # the value of the option `format`
@@ -250,10 +248,10 @@ def by_record(
     simply those of JSON.
     """
 
-    def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
         options = replace(options, seen=seen)
         records = read_records(seen) if records_of is None else records_of(seen, options)
-        yield from in_batches(with_numbers(records, lambda record: votes_of(record, options)))
+        return with_numbers(records, lambda record: votes_of(record, options))
 
     return read
 

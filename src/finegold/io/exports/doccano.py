@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-import polars as pl
-
 from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
@@ -37,11 +35,7 @@ def _has_users(record: Any) -> bool:
     return isinstance(record, dict) and USERS in record and record.keys().isdisjoint(LABELS)
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return base.in_batches(_votes_of_members(seen, options))
-
-
-def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of a file is the name of the annotator."""
     own, is_zip = PurePath(seen.name.removesuffix(".gz")).name, seen.format == "zip"
     has_users = _has_users(seen.record)

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import polars as pl
-
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
 from finegold.io.source import Source
@@ -18,10 +16,6 @@ HEADERS = ("header.json", "_journal/start.json")
 # of scorers that say one thing; those that say several name them
 QUESTION = "score"
 REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
-
-
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return base.in_batches(_votes(seen, options))
 
 
 def _samples(seen: Source) -> Iterator[Any]:
@@ -38,7 +32,7 @@ def _samples(seen: Source) -> Iterator[Any]:
     yield from need(log, "samples", list, [])
 
 
-def _votes(seen: Source, options: ExportOptions) -> Iterator[Vote]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield the votes, and raise an error if no sample was scored."""
     samples = _samples(seen)
     head: dict[str, Any] = next(samples, {})

@@ -5,11 +5,9 @@ ones.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
-
-import polars as pl
 
 from finegold.errors import leave_out
 from finegold.io.exports import base
@@ -31,7 +29,7 @@ SHORT = {"id", "annotator", "annotation_id", "lead_time"}
 ABOUT = SHORT | {"created_at", "updated_at", "agreement"}
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterable[Vote]:
     is_min = seen.record.keys() >= SHORT
     if not seen.is_delimited and not is_min:
         return base.by_record(_votes)(seen, options)
@@ -127,7 +125,7 @@ def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
         yield Vote(task)
 
 
-def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def _read_csv(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     task = base.task_column(seen, options.task, "id")
     others = [column for column in seen.columns if column not in ABOUT | {task}]
     questions = base.answer_columns(seen, "id", others, options.question) or others
@@ -141,7 +139,7 @@ def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
             yield Vote(row[task], row["annotator"], _short_label(said, options), question)
 
     rows = base.read_rows(seen, [task, "annotator", *questions])
-    return base.in_batches(base.with_numbers(rows, votes))
+    return base.with_numbers(rows, votes)
 
 
 def _short_label(value: Any, options: ExportOptions) -> Any:

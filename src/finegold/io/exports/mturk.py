@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-import polars as pl
-
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, join_labels
 from finegold.io.source import Source
@@ -29,7 +27,7 @@ NAMELESS = "choice"
 REMEDY = "download it again: Manage, Results, Review Results of the batch, Download CSV"
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     task = base.task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
@@ -53,7 +51,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     # The last columns may be for the requester to fill in; batches omit their cells.
     n_decisions = sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
     rows = base.read_rows(seen, [task, "WorkerId", STATUS, REJECT, *answers], n_decisions)
-    return base.in_batches(base.with_numbers(rows, votes))
+    return base.with_numbers(rows, votes)
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str | None]]:

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-import polars as pl
-
 from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
 from finegold.io.exports import base
@@ -42,7 +40,7 @@ PREVIEWS, SPAM = _PREVIEWS.split(","), ["8", "Spam", "Possible Spam"]
 UNANSWERED = "-99"
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     rows = list(base.read_rows(seen, seen.columns))[_import_ids(seen)[1] :]
     if not rows:
         raise DamagedExport("it has headers but no responses")
@@ -61,7 +59,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
             or options.leaves_out(finished in ("false", "0"), "unfinished responses", "unfinished")
         ):
             kept.append({name: None if cell == UNANSWERED else cell for name, cell in row.items()})
-    return base.in_batches(
+    return (
         Vote(task, next(filter(None, map(row.get, people)), None), row[item], question)
         for question, tasks in _questions(seen, kept, people, options).items()
         for item, task in tasks.items()

@@ -12,18 +12,25 @@ import polars as pl
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use, warn_user
 from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports import ALL
-from finegold.io.exports.base import MISUSED, SPANS, DamagedExport, Export, ExportOptions, misused
+from finegold.io.exports.base import (
+    MISUSED,
+    SPANS,
+    DamagedExport,
+    Export,
+    ExportOptions,
+    in_batches,
+    misused,
+)
 from finegold.io.exports.marks import read_spans
 from finegold.io.long import LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
 from finegold.io.questions import Questions
 from finegold.io.source import Source, reading
-from finegold.io.tables import IDS, Progress, WatchReading
+from finegold.io.tables import Progress, WatchReading
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.labels import NOTHING, drop_missing
 
-COLUMNS = (*IDS, "label", "gold")
 # in a batch, but for the last
 FEWEST_ROWS = 2**12
 
@@ -116,12 +123,7 @@ def _batches_of(export: Export, seen: Source, asked: ExportOptions) -> Iterator[
         with reading(seen):
             if seen.is_delimited and not seen.columns and (wrong := [*problems_of_text(seen)]):
                 raise wrong[0]
-            for batch in export.read(seen, asked):
-                # An export with one question need not name it.
-                absent = {"question": pl.lit(""), **dict.fromkeys(COLUMNS, pl.lit(None))}
-                absent = {name: usual for name, usual in absent.items() if name not in batch}
-                columns = pl.col(*COLUMNS, "question").cast(pl.String)
-                yield batch.with_columns(**absent).select(columns)
+            yield from in_batches(export.read(seen, asked))
     except InputError as error:
         if not seen.is_delimited or not str(error).startswith(seen.name):
             raise

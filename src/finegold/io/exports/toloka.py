@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
-
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
@@ -19,7 +17,7 @@ TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT
 UNFINISHED = ("ACTIVE", "SKIPPED", "EXPIRED")
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     keys = [name for name in seen.columns if name.startswith(INPUT)]
     keys = [TASK] if TASK in seen.columns else keys
     if options.task is not None:
@@ -49,7 +47,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
     golden = [name for name in seen.columns if name.startswith(GOLDEN)]
     rows = base.read_rows(seen, [*keys, WORKER, STATUS, *outputs, *golden])
-    return base.in_batches(base.with_numbers(rows, votes))
+    return base.with_numbers(rows, votes)
 
 
 EXPORT = Export("toloka", "Toloka", REMEDY, None, read, ("rejected",), True, has_gold=True)

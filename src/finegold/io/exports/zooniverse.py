@@ -8,8 +8,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import polars as pl
-
 from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
@@ -19,14 +17,12 @@ USER, SUBJECT, ANSWERS = "user_name", "subject_ids", "annotations"
 WORKFLOW, GOLD = "workflow_id", "gold_standard"
 
 
-def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     task = base.task_column(seen, options.task, SUBJECT)
     # several workflows, each with a step T0
     workflows = {name for row in base.read_rows(seen, [WORKFLOW]) for name in row.values()}
     rows = base.read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
-    return base.in_batches(
-        base.with_numbers(rows, lambda row: _votes(row, task, len(workflows) > 1, options))
-    )
+    return base.with_numbers(rows, lambda row: _votes(row, task, len(workflows) > 1, options))
 
 
 def _votes(
