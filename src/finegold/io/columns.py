@@ -98,9 +98,7 @@ LABEL = Role("label", "label", words_in(LABELS), (words_in(CATEGORIES),), f"{LAB
 TRUTH = Role("truth", "label", words_in("truth gold groundtruth goldlabel truelabel"))
 # Tells several questions apart that each annotator answers about a task.
 QUESTION = Role(
-    "question",
-    "question",
-    words_in("criterion criteria aspect dimension attribute metric rubric"),
+    "question", "question", words_in("criterion criteria aspect dimension attribute metric rubric")
 )
 # In a wide table, row ids would otherwise be taken for an annotator.
 WIDE_TASK = Role(

@@ -19,23 +19,15 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.io import columns as roles
+from finegold.io import truth as truths
 from finegold.io.exports import ALL
 from finegold.io.options import ReadOptions
 from finegold.io.questions import Questions, several_questions
 from finegold.io.tables import IDS, Table
-from finegold.io.truth import (
-    Truth,
-    add_gold_sets,
-    find_foreign_truths,
-    find_unused_gold,
-    find_unvoted_gold,
-    gold_codes,
-    gold_column,
-    one_per_task,
-    read_truth,
-)
 from finegold.kernels.cells import count
 from finegold.system.memory import limit, remedy_of
+from finegold.votes import hygiene
+from finegold.votes import labels as spelling
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import (
     MISSING,
@@ -47,26 +39,8 @@ from finegold.votes.encoding import (
     text_of,
     to_list,
 )
-from finegold.votes.hygiene import (
-    Finding,
-    Hygiene,
-    examine_votes,
-    find_doubtful_labels,
-    find_doubtful_words,
-)
-from finegold.votes.labels import (
-    NOTHING,
-    Spellings,
-    count_no_votes,
-    drop_missing,
-    encode_classes,
-    hold_sets,
-    options_of,
-    replace_aliases,
-    separator_of,
-    unify,
-    unify_ids,
-)
+from finegold.votes.hygiene import Finding
+from finegold.votes.labels import Spellings
 
 # that a column of labels may hold
 MAX_CLASSES = 10_000
@@ -122,7 +96,7 @@ def read_long(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
     columns = opened.columns
     tasks, labels = (_listed(name, columns) for name in (options.task, options.label))
     with roles.columns_of(opened):
-        gold = None if options.gold is None else gold_column(options.gold, columns)
+        gold = None if options.gold is None else truths.gold_column(options.gold, columns)
         question, wanted = _question_of(columns, options, len(labels) > 1)
         named = [roles.named_column(columns, name, roles.TASK) for name in tasks[1:]]
         free = [each for each in columns if each not in (gold, question, *named)]
@@ -232,7 +206,7 @@ def read_counts(opened: Table, options: ReadOptions) -> Annotations:
     columns = opened.columns
     with roles.columns_of(opened):
         by_task = roles.find_column(columns, roles.WIDE_TASK, options.task)
-        gold = gold_column(options.gold, columns)
+        gold = truths.gold_column(options.gold, columns)
         others = {by_task, gold, *roles.candidates(columns, roles.TRUTH)}
     classes = _listed(options.label, columns) or [name for name in columns if name not in others]
     frame = opened.read([name for name in (by_task, *classes, gold) if name is not None])
@@ -277,7 +251,7 @@ def read_cells(opened: Table, options: ReadOptions, is_transposed: bool = False)
         if is_transposed and options.gold is True:
             remedies = [use(gold=Placeholder("FILE"), text="to give a file of truths")]
             raise InputError("a transposed table has no gold column", remedies=remedies)
-        gold = gold_column(options.gold, columns)
+        gold = truths.gold_column(options.gold, columns)
         by_row = roles.find_column([each for each in columns if each != gold], role, name)
         asked = options.task if is_transposed else options.annotator
         cells = _cell_columns(columns, asked, {by_row, gold}, is_transposed)
@@ -400,23 +374,25 @@ def assemble(long: LongFrame, options: ReadOptions, labels: Labels | None = None
     labels = labels or read_labels(long, options)
     _refuse_lost(long, labels)
     if long.gold is not None:
-        truth = one_per_task(long.task, long.gold, options.no_vote, long.is_text, long.where)
+        truth = truths.one_per_task(long.task, long.gold, options.no_vote, long.is_text, long.where)
     elif options.gold is None or options.gold is False:
         truth = None
     else:
-        truth = read_truth(options.gold, missing=options.no_vote, prefix="")
-    tasks, annotators, alike = unify_ids(long.task, long.annotator, options.normalise, long.is_text)
+        truth = truths.read_truth(options.gold, missing=options.no_vote, prefix="")
+    tasks, annotators, alike = spelling.unify_ids(
+        long.task, long.annotator, options.normalise, long.is_text
+    )
     build = _assemble_sets if labels.are_sets else _assemble_classes
     annotations, findings = build(long, tasks, annotators, labels.coded, truth, options)
     findings = [*labels.findings, *alike, *findings]
     alias = options.alias or {}
-    hygiene = Hygiene(findings, labels.no_vote, long.label_column, options.normalise, alias)
+    told = hygiene.Hygiene(findings, labels.no_vote, long.label_column, options.normalise, alias)
     by_task, by_annotator = (
         name if isinstance(name, str) and name.strip() else usual
         for name, usual in zip(long.columns, IDS, strict=True)
     )
     columns = (by_task, by_annotator)
-    return replace(annotations, hygiene=hygiene, columns=columns)
+    return replace(annotations, hygiene=told, columns=columns)
 
 
 def _assemble_classes(
@@ -424,12 +400,12 @@ def _assemble_classes(
     tasks: Coded,
     annotators: Coded,
     labels: Coded,
-    truth: Truth | None,
+    truth: truths.Truth | None,
     options: ReadOptions,
 ) -> tuple[Annotations, list[Finding]]:
-    truths = to_list(truth.truth) if truth else []
-    written, findings = _unify(Spellings(labels, truths), options, long.is_wide)
-    coded, truth_codes, classes = encode_classes(
+    known = to_list(truth.truth) if truth else []
+    written, findings = _unify(Spellings(labels, known), options, long.is_wide)
+    coded, truth_codes, classes = spelling.encode_classes(
         written.labels, written.truths, options.classes, long.is_text, long.where
     )
     codes, left_out = [tasks.take_codes(), annotators.take_codes(), coded], 0
@@ -443,7 +419,7 @@ def _assemble_classes(
         codes, left_out = [column[whole] for column in codes], int((~whole).sum())
     gold, unused = None, list[Any]()
     if truth:
-        gold, unused = gold_codes(truth, truth_codes, tasks.names, codes, options.normalise)
+        gold, unused = truths.gold_codes(truth, truth_codes, tasks.names, codes, options.normalise)
     # `from_codes` frees codes that nobody else holds, not even a list or a tuple
     take = codes.pop
     annotations = Annotations.from_codes(
@@ -460,40 +436,45 @@ def _assemble_classes(
     annotations = replace(annotations, counts=replace(annotations.counts, gold_unused=len(unused)))
     if unused:
         task = to_list(annotations.task_names[:1])[0]
-        findings += find_unused_gold(len(unused), len(truths), unused[0], task)
+        findings += truths.find_unused_gold(len(unused), len(known), unused[0], task)
     if truth:
         voted = written.labels.names if options.classes is None else classes
-        findings += find_foreign_truths(annotations, annotations.gold)
-        findings += find_unvoted_gold(written.truths, voted)
-    return annotations, findings + examine_votes(annotations, options.repeated)
+        findings += truths.find_unvoted_gold(written.truths, voted)
+    return annotations, findings + hygiene.examine_votes(annotations, options.repeated)
 
 
 def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     """Return the cells that are votes, and whether they are sets. Report words that may be classes,
     or no votes.
     """
-    labels = drop_missing(long.label, options.no_vote)
+    labels = spelling.drop_missing(long.label, options.no_vote)
     n_dropped = len(long.label.names) - len(labels.names)
-    words = count_no_votes(long.label, labels) if n_dropped else {}
+    words = spelling.count_no_votes(long.label, labels) if n_dropped else {}
     noticed, are_sets, sets = list(long.findings), bool(options.multi), list[Finding]()
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
-        are_sets = hold_sets(texts, count(labels.codes, len(texts)), of_export=long.of_export)
+        are_sets = spelling.hold_sets(
+            texts, count(labels.codes, len(texts)), of_export=long.of_export
+        )
         if are_sets:
-            several = [each for each in texts if len(options_of(each, separator_of(texts))) > 1]
+            several = [
+                each
+                for each in texts
+                if len(spelling.options_of(each, spelling.separator_of(texts))) > 1
+            ]
             text = (
                 f"the votes are sets of labels, such as {min(several or texts, key=len)}, so each"
                 " option is taken as a question of yes or no"
             )
             sets = [Finding("sets", text, (use(multi=False, text="to take each set as a class"),))]
     if options.no_vote is None:
-        noticed += find_doubtful_words(words) if words else []
+        noticed += hygiene.find_doubtful_words(words) if words else []
         if options.classes is None and len(labels.names) <= limit("CLASSES", MAX_CLASSES):
             counts = Spellings(labels, []).frequency()
             # nothing was chosen, which is an answer
             if are_sets or long.of_export:
-                counts.pop(NOTHING, None)
-            noticed += find_doubtful_labels(counts, words, long.is_wide)
+                counts.pop(spelling.NOTHING, None)
+            noticed += hygiene.find_doubtful_labels(counts, words, long.is_wide)
     return Labels(labels, are_sets, noticed + sets, words)
 
 
@@ -502,8 +483,8 @@ def _unify(
 ) -> tuple[Spellings, list[Finding]]:
     findings: list[Finding] = []
     if options.alias:
-        spellings, findings = replace_aliases(spellings, options.alias)
-    spellings, more = unify(spellings, options.classes, options.normalise, is_wide)
+        spellings, findings = spelling.replace_aliases(spellings, options.alias)
+    spellings, more = spelling.unify(spellings, options.classes, options.normalise, is_wide)
     return spellings, [*findings, *more]
 
 
@@ -544,7 +525,7 @@ def _assemble_sets(
     tasks: Coded,
     annotators: Coded,
     labels: Coded,
-    truth: Truth | None,
+    truth: truths.Truth | None,
     options: ReadOptions,
 ) -> tuple[Annotations, list[Finding]]:
     """Build Annotations whose classes are options, the last of them "": nothing was chosen."""
@@ -554,8 +535,8 @@ def _assemble_sets(
         problem = "with sets of labels, all rows of an annotator on a task are one answer"
         raise InputError(problem, remedies=[leave_out("repeated"), leave_out("multi")])
     cells = [text_of(name) for name in labels.names]
-    separator = separator_of(cells)
-    parts = [options_of(cell, separator) for cell in cells]
+    separator = spelling.separator_of(cells)
+    parts = [spelling.options_of(cell, separator) for cell in cells]
     # a row per option of each vote, and one row for an empty set or a missing vote
     of_cells = pl.DataFrame(
         {"cell": range(len(parts)), "set": ["\n".join(sorted({*some})) for some in parts]},
@@ -571,7 +552,7 @@ def _assemble_sets(
     def where(vote: int) -> str:
         return long.where(int(chosen["row"][vote]))
 
-    coded, _, classes = encode_classes(written.labels, [], options.classes, False, where)
+    coded, _, classes = spelling.encode_classes(written.labels, [], options.classes, False, where)
     names = [text_of(name) for name in classes]
     label = pl.Series("label", coded)
     is_nothing = (label == MISSING) & chosen["set"].is_not_null()
@@ -598,6 +579,6 @@ def _assemble_sets(
     counts = Counts(len(rows), rows["set"].null_count(), len(answers) - n_distinct)
     annotations = replace(annotations, counts=counts, multi=True)
     if truth:
-        annotations, unused = add_gold_sets(annotations, truth)
+        annotations, unused = truths.add_gold_sets(annotations, truth)
         findings = findings + unused
     return annotations, findings

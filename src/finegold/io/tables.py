@@ -130,16 +130,11 @@ class Table:
         """Return all rows of these columns; those that files have in several types become text."""
         columns = list(dict.fromkeys(columns))
         parts = list(self.batches({str(name): name for name in columns}))
-        together = {}
-        for name in map(str, columns):
-            pieces = [part.get_column(name) for part in parts]
-            types = {each.dtype for each in pieces} - {pl.Null()}
-            is_plain = not any(each.is_nested() for each in types)
-            if len(types) > 1 and is_plain and not all(each.is_integer() for each in types):
-                pieces = [as_text(piece) for piece in pieces]
-            frames = [piece.to_frame() for piece in pieces]
-            together[name] = pl.concat(frames, how="vertical_relaxed").to_series()
-        return pl.DataFrame(together)
+        for name in parts[0].columns:
+            types = {part.schema[name] for part in parts} - {pl.Null()}
+            if len(types) > 1 and not all(each.is_integer() or each.is_nested() for each in types):
+                parts = [part.with_columns(as_text(part[name])) for part in parts]
+        return pl.concat(parts, how="vertical_relaxed", rechunk=True)
 
     def batches(
         self,

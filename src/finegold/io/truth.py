@@ -10,20 +10,12 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from finegold.errors import InputError, Placeholder, use, warn_user
-from finegold.io.columns import (
-    LABEL,
-    TASK,
-    TRUTH,
-    LostColumnsError,
-    candidates,
-    columns_of,
-    find_columns,
-    list_names,
-    the_only,
-)
+from finegold.io import columns as roles
+from finegold.io.columns import LABEL, TASK, TRUTH, candidates
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.tables import open_table
 from finegold.results.data import ResultData
+from finegold.votes import labels as spelling
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import (
     MISSING,
@@ -38,23 +30,9 @@ from finegold.votes.encoding import (
 )
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
-from finegold.votes.labels import (
-    as_cell,
-    as_classes,
-    drop_missing,
-    fold_words,
-    is_missing,
-    known_options,
-    look_alikes,
-    match_ids,
-)
 
 # tasks without votes that a warning names
 NAMED = 3
-# truths that can show that they do not fit the votes
-MANY_GOLD = 20
-# their agreement by chance that says nothing
-MOST_CHANCE = 0.7
 # fewer gold truths may well be of classes without votes
 FEW_GOLD = 5
 # the first columns of labels that Finegold wrote, behind the tasks
@@ -83,23 +61,12 @@ def read_truth(
     prefix: str = "truth-",
     what: str = "truth",
 ) -> Truth:
-    """Read known truths.
+    """Read the truth of each task: of a table with a column of tasks and one of truths, of task ->
+    class, or of a series indexed by task.
 
-    Args:
-        truth (path, data frame, mapping or Series): The truths: a table with a column of tasks and
-            one of truths, task -> class, or a series indexed by task.
-        task: The column of the tasks, if its name is not recognised.
-        label: The column of the truths. By default it is the one called truth, gold or ground
-            truth, otherwise one that is called as columns of votes are.
-        missing: Values that mean "not known", as in `finegold.read`.
-        prefix: Of the options that name the columns; empty if there are none, as for gold.
-        what: What the values are called in messages.
-
-    Returns:
-        The tasks, each once, and the truth of each.
-
-    Raises:
-        InputError: If the truths cannot be read, or if a task has several.
+    The truths are in the column called truth, gold or ground truth, or else in one that is called as
+    columns of votes are. `prefix` is that of the options that name the columns, empty if there are
+    none, and `what` the name of the values in messages.
     """
     if isinstance(truth, Truth):
         return truth
@@ -108,8 +75,10 @@ def read_truth(
             f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out'
         )
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
-        words = fold_words(missing)
-        known = [(name, meant) for name, meant in truth.items() if not is_missing(meant, words)]
+        words = spelling.fold_words(missing)
+        known = [
+            (name, meant) for name, meant in truth.items() if not spelling.is_missing(meant, words)
+        ]
         return Truth(Names([name for name, _ in known]), Names([meant for _, meant in known]))
     try:
         opened = open_table(truth)
@@ -122,14 +91,14 @@ def read_truth(
                 (task,) = (column for column in columns if column != own[0])
         role = TRUTH if label is None and candidates(columns, TRUTH) else LABEL
         shown = f"truth gold ground_truth {LABEL.shown}"
-        roles = {
+        by_role = {
             replace(TASK, option=f"{prefix}task" if prefix else ""): task,
             replace(role, name=what, option=f"{prefix}label" if prefix else "", shown=shown): label,
         }
         try:
-            with columns_of(opened):
-                by_task, by_truth = find_columns(columns, roles)
-        except LostColumnsError as error:
+            with roles.columns_of(opened):
+                by_task, by_truth = roles.find_columns(columns, by_role)
+        except roles.LostColumnsError as error:
             raise explain_lost_columns(error, opened) from None
         encoder = Encoder(["task"], opened.is_text, opened.backend)
         for batch in opened.batches({"task": by_task, "truth": by_truth}, lists=[by_truth]):
@@ -156,7 +125,7 @@ def one_per_task(
     what: str = "truth",
 ) -> Truth:
     """Return the truth of each task of a table in which a task may have several rows."""
-    truths = drop_missing(truths, missing)
+    truths = spelling.drop_missing(truths, missing)
     if is_text:
         truths = integer_names(truths)
     rows = np.flatnonzero(truths.codes != MISSING)
@@ -194,8 +163,10 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
     if not matches:
         remedies = [use(gold=Placeholder("NAME"), text="to name it")]
         remedies.append(use(text="give a file of truths"))
-        raise InputError(f"there is no gold column among {list_names(columns)}", remedies=remedies)
-    return the_only(matches, replace(TRUTH, option="gold"))
+        raise InputError(
+            f"there is no gold column among {roles.list_names(columns)}", remedies=remedies
+        )
+    return roles.the_only(matches, replace(TRUTH, option="gold"))
 
 
 def gold_codes(
@@ -204,7 +175,7 @@ def gold_codes(
     """Return tasks and truths as codes, for tasks with votes only, and the names of the other
     tasks.
     """
-    codes = match_ids(to_list(truth.task), names, normalise)
+    codes = spelling.match_ids(to_list(truth.task), names, normalise)
     is_used = (codes != MISSING) & np.isin(codes, votes[0][votes[2] != MISSING])
     return (codes[is_used], truths[is_used]), to_list(truth.task[np.flatnonzero(~is_used)])
 
@@ -233,31 +204,6 @@ def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     return [Finding("gold classes", text, (remedy,))]
 
 
-def find_foreign_truths(votes: Annotations, truths: Codes) -> list[Finding]:
-    """Report truths that equal the votes no more often than by chance: ids of tasks may be shifted
-    by one, or codes of classes permuted.
-    """
-    known = truths != MISSING
-    n = int(known.sum())
-    if votes.multi or n < MANY_GOLD:
-        return []
-    of_cell = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    order = np.lexsort((-np.diff(votes.cell_ptr), of_cell))
-    # the most frequent vote on each task
-    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)[known]
-    n_classes = max(int(truths.max()), int(top.max())) + 1
-    shares = [np.bincount(codes, minlength=n_classes) / n for codes in (top, truths[known])]
-    agree, chance = float((top == truths[known]).mean()), float(shares[0] @ shares[1])
-    # where one class is most tasks, right truths may agree no more than that
-    if chance > MOST_CHANCE or agree > chance + 2 * (chance * (1 - chance) / n) ** 0.5:
-        return []
-    text = (
-        f"the truths equal the most frequent vote on {agree:.0%} of {n:,} tasks, no more than by"
-        " chance; check the ids of their tasks and the codes of their classes"
-    )
-    return [Finding("gold codes", text)]
-
-
 def _sides(what: str, own: Any, voted: Any) -> str:
     """Write what each side has: the gold has 't0', the votes have 0."""
     return f"the {what} {own!r}, the votes have {voted!r}"
@@ -270,23 +216,10 @@ def match_truth(
     task: str | None = None,
     label: str | None = None,
 ) -> Key:
-    """Match known truths to the tasks and classes of votes or of a result, to judge labels by them.
+    """Match known truths, or the code of the true class of each task (negative: unknown), to the
+    tasks and classes of votes or of a result, to judge labels by them.
 
-    Truths are spelled like the classes if the votes were read with `normalise` or `alias`. A
-    warning names tasks that have a truth but are not among the votes.
-
-    Args:
-        votes: What is to be judged.
-        truth (path, data frame, mapping, array of class codes or Key): What `read_truth` takes, or
-            the code of the true class of each task (negative: unknown).
-        task: The column of the tasks.
-        label: The column of the truths.
-
-    Returns:
-        The truths as codes.
-
-    Raises:
-        InputError: If no truth belongs to a task with votes, or none is a class of the votes.
+    Truths are spelled like the classes if the votes were read with `normalise` or `alias`.
     """
     if isinstance(truth, Key):
         return truth
@@ -296,9 +229,12 @@ def match_truth(
     tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
     annotations = votes.annotations if isinstance(votes, ResultData) else votes
     rules = Hygiene() if annotations is None else annotations.hygiene
-    truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
+    truths = spelling.as_classes(truths, votes.class_names, rules.normalise, rules.alias)
     if rules.normalise:
-        names, codes = to_list(votes.task_names), match_ids(tasks, votes.task_names, normalise=True)
+        names, codes = (
+            to_list(votes.task_names),
+            spelling.match_ids(tasks, votes.task_names, normalise=True),
+        )
         pairs = zip(tasks, codes.tolist(), strict=True)
         tasks = [name if code == MISSING else names[code] for name, code in pairs]
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
@@ -306,9 +242,6 @@ def match_truth(
     if not key.n_known:
         _refuse_unvoted(key.n_unmatched, of_file, tasks, votes)
     _report_new_classes(key, of_file)
-    # tasks that only models know come after those with votes
-    if annotations is not None:
-        warn_of(find_foreign_truths(annotations, key.codes[: annotations.n_tasks]))
     # the truths of unlabelled tasks are no surprise
     is_new = match(key.unmatched, votes.unlabelled) == MISSING
     unknown = [key.unmatched[row] for row in np.flatnonzero(is_new).tolist()]
@@ -324,7 +257,7 @@ def _report_new_classes(key: Key, of_file: str) -> None:
     refuse them if they are all.
     """
     known = len(key.class_names) - key.n_new_classes
-    alike = look_alikes(key.class_names[known:], key.class_names[:known])
+    alike = spelling.look_alikes(key.class_names[known:], key.class_names[:known])
     if not known or not (alike or key.n_unvoted * 2 > key.n_known):
         return
     if alike:
@@ -395,7 +328,11 @@ def match_sets(
     options = to_list(votes.class_names)[:-1]
     rules, known = votes.hygiene, set(options)
     sets = [
-        set(as_classes(known_options(text_of(cell), known), options, rules.normalise, rules.alias))
+        set(
+            spelling.as_classes(
+                spelling.known_options(text_of(cell), known), options, rules.normalise, rules.alias
+            )
+        )
         for cell, code in zip(cells, codes.tolist(), strict=True)
         if code != MISSING
     ]
@@ -437,6 +374,6 @@ def as_texts(truth: Any) -> Any:
         return truth
     is_set = (list, tuple, set, frozenset)
     return {
-        task: as_cell(sorted(cell, key=str)) if isinstance(cell, is_set) else cell
+        task: spelling.as_cell(sorted(cell, key=str)) if isinstance(cell, is_set) else cell
         for task, cell in truth.items()
     }
