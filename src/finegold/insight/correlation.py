@@ -13,10 +13,10 @@ annotators, 1 for copies.
 
 - A pair is suspicious if chance produces such an excess in at most one of a hundred data sets like
   this one.
-- A family of LLM judges, recognised by names, is suspicious if the excess of all its pairs is more
+- Two LLM judges of one family, recognised by their names, are suspicious if their excess is more
   than two standard errors above zero.
 
-Annotators that either of these connects form a group. A vote of a member is worth w_j = 1 / (1 +
+Annotators that suspicious pairs connect form a group. A vote of a member is worth w_j = 1 / (1 +
 rho g_j), where g_j is the mean number of other members who voted on the same task: Kish's design
 effect for clustered samples.
 
@@ -27,7 +27,7 @@ reveal that.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -80,20 +80,17 @@ MAX_MATRIX_NUMBERS = 2**26
 CHUNK_NUMBERS = 2**22
 
 
-def families(names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the positions of the members of each family with two or more members.
+def family_of(name: str) -> str:
+    """Return the family of an LLM by its name; empty for other names.
 
-    >>> families(["gpt-4o", "openai/gpt-4o-mini", "claude-3-haiku", "worker-1", "worker-2"])
-    {'gpt': [0, 1]}
+    >>> [family_of(name) for name in ("gpt-4o", "openai/gpt-4o-mini", "claude-3-haiku", "worker-1")]
+    ['gpt', 'gpt', 'claude', '']
     """
-    members: dict[str, list[int]] = {}
-    for position, name in enumerate(names):
-        # without its provider
-        model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]
-        begins = STEM.match(model)
-        if begins and (MODELS.fullmatch(begins[1]) or SIZES_AND_VARIANTS.search(model)):
-            members.setdefault(begins[1], []).append(position)
-    return {stem: positions for stem, positions in members.items() if len(positions) > 1}
+    # without its provider
+    model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]
+    begins = STEM.match(model)
+    is_model = begins and (MODELS.fullmatch(begins[1]) or SIZES_AND_VARIANTS.search(model))
+    return begins[1] if begins and is_model else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,17 +170,15 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     pairs = _compare(votes, posterior, compared)
     one, other, shared, pair = group_pairs(pairs.one, pairs.other, n, MIN_SHARED_TASKS)
     agreed, expected, excess, z = _sums(pairs, pair, len(shared))
+    names = [str(name) for name in to_list(who)]
+    stems, stem = np.unique([family_of(name) for name in names], return_inverse=True)
+    is_family = (stem[one] == stem[other]) & (stems != "")[stem[one]]
     # Bonferroni correction for the number of pairs
     threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(shared), 1))
-    is_suspicious = (z > threshold) & (excess > MIN_EXCESS)
-    found = {"n_shared": shared, "agreed": agreed / shared, "expected": expected / shared}
-    found |= {"excess": excess, "z": z, "suspicious": is_suspicious}
-    names = [str(name) for name in to_list(who)]
-    llm_families = _families(names, pairs)
-    # connected by suspicious pairs and by families that err alike
-    chains = [family.members for family in llm_families if family.errs_alike]
-    rows = np.concatenate([one[is_suspicious], *(chain[:-1] for chain in chains)])
-    columns = np.concatenate([other[is_suspicious], *(chain[1:] for chain in chains)])
+    is_suspicious = (z > np.where(is_family, MIN_FAMILY_ERRORS, threshold)) & (excess > MIN_EXCESS)
+    found: dict[str, Any] = {"n_shared": shared, "agreed": agreed / shared}
+    found |= {"expected": expected / shared, "excess": excess, "z": z, "suspicious": is_suspicious}
+    rows, columns = one[is_suspicious], other[is_suspicious]
     links = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
     part = connected_components(links, directed=False)[1]
     several = np.bincount(part, minlength=n) > 1
@@ -194,7 +189,8 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     members = np.concatenate([pairs.one[inside >= 0], pairs.other[inside >= 0]])
     others = np.bincount(members, minlength=n) / np.bincount(votes.annotator, minlength=n)
     weights = np.asarray(1 / (1 + np.append(np.clip(rho, 0, 1), 0.0)[group] * others))
-    warnings = _warnings(names, group, rho, weights, llm_families)
+    families = stems[stem].tolist()
+    warnings = _warnings(names, families, group, rho, weights)
     warnings += [compared.note] if compared.note else []
     worth = float(weights.sum())
     return CorrelatedAnnotators(n, worth, weights, group, rho, one, other, found, who, warnings)
@@ -265,57 +261,35 @@ def _common_group(pairs: Pairs, group: Integers) -> Integers:
     return np.where(group[pairs.one] == group[pairs.other], group[pairs.one], -1)
 
 
-class Family(NamedTuple):
-    """LLM judges with similar names."""
-
-    stem: str
-    members: Integers
-    excess: float
-    errs_alike: bool
-
-
-def _families(names: list[str], pairs: Pairs) -> list[Family]:
-    found = []
-    for stem, members in families(names).items():
-        group = np.where(np.isin(np.arange(len(names)), members), 0, -1)
-        _, _, (excess,), (z,) = _sums(pairs, _common_group(pairs, group), 1)
-        errs_alike = bool(z > MIN_FAMILY_ERRORS and excess > MIN_EXCESS)
-        found.append(Family(stem, np.array(members), float(excess), errs_alike))
-    return found
-
-
 def _warnings(
-    names: list[str], group: Integers, excess: Floats, weights: Floats, families: list[Family]
+    names: list[str], families: list[str], group: Integers, excess: Floats, weights: Floats
 ) -> list[str]:
-    """Return warnings about families, and about groups that are not families, the largest first."""
-
-    def said(members: Integers, rho: float, most: int = MAX_NAMED_MEMBERS) -> tuple[str, str]:
-        worth = f"{max(weights[members].sum(), 1.0):.1f}"
-        who = listed([names[j] for j in members.tolist()], most)
-        about = f"(excess agreement {rho:.2f}); they are worth about {worth} independent ones"
-        return who, about
-
+    """Return warnings about groups, the largest first, and about a family of most annotators."""
     warnings = []
-    for stem, members, rho, errs_alike in families:
-        who, about = said(members, rho, len(members))
-        if errs_alike:
-            warnings.append(f"{who} are of one family and err alike {about}")
-        elif len(members) >= DOMINANT_FAMILY_SHARE * len(names):
-            warnings.append(
-                f"{len(members)} of {len(names)} annotators are of the family {stem} ({who}):"
-                " errors that they share pass for the truth and do not show in votes; add judges"
-                " of other families, or gold truths"
-            )
-    reported = [family.members.tolist() for family in families if family.errs_alike]
     groups = [(np.flatnonzero(group == g), rho) for g, rho in enumerate(excess.tolist())]
-    new = [each for each in groups if each[0].tolist() not in reported]
-    new.sort(key=lambda each: -len(each[0]))
-    for members, rho in new[:MAX_NAMED_GROUPS]:
-        who, about = said(members, rho)
+    groups.sort(key=lambda each: -len(each[0]))
+    for members, rho in groups[:MAX_NAMED_GROUPS]:
+        who = listed([names[j] for j in members.tolist()], MAX_NAMED_MEMBERS)
+        of_families = {families[j] for j in members.tolist()}
+        if len(of_families) == 1 and "" not in of_families:
+            what = f"{who} are of one family and err alike"
+        else:
+            what = (
+                f"annotators {who} agree more than their skill explains: they copy, err alike or"
+                " find the same tasks hard"
+            )
+        worth = max(weights[members].sum(), 1.0)
         warnings.append(
-            f"annotators {who} agree more than their skill explains: they copy, err alike or find"
-            f" the same tasks hard {about}"
+            f"{what} (excess agreement {rho:.2f}); they are worth about {worth:.1f} independent"
+            " ones"
         )
-    if len(new) > MAX_NAMED_GROUPS:
-        warnings.append(f"{len(new) - MAX_NAMED_GROUPS:,} more groups agree in this way")
+    if len(groups) > MAX_NAMED_GROUPS:
+        warnings.append(f"{len(groups) - MAX_NAMED_GROUPS:,} more groups agree in this way")
+    family, n = Counter(filter(None, families)).most_common(1)[0] if any(families) else ("", 0)
+    if n >= max(DOMINANT_FAMILY_SHARE * len(names), 2) and not warnings:
+        warnings.append(
+            f"{n} of {len(names)} annotators are of the family {family}: errors that they share"
+            " pass for the truth and do not show in votes; add judges of other families, or gold"
+            " truths"
+        )
     return warnings
