@@ -225,16 +225,6 @@ def test_files_that_are_no_database(kind: str, tmp_path: Path) -> None:
     assert "names no file" in refused(f"{kind}://junk.db", "--query", ALL)
 
 
-@on("postgresql")
-def test_a_missing_permission_is_said(place: Place, server: Server) -> None:
-    place.put_votes()
-    place.run("CREATE ROLE guest LOGIN", "GRANT SELECT ON votes TO guest")
-    guest = server.through_socket(user="guest")
-    message = refused(guest, "--query", ALL, "-o", f"{guest}#labels")
-    place.run("DROP OWNED BY guest", "DROP ROLE guest")
-    assert "permission denied for schema public; ask for the permission" in message
-
-
 @on("postgresql", "duckdb")
 def test_a_missing_extra_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     module = {"postgresql": "adbc_driver_postgresql.dbapi", "duckdb": "duckdb"}
@@ -261,8 +251,3 @@ def test_the_name_of_a_database_holds_no_password(address: str, name: str) -> No
     database = parse(address)
     assert database.name == name
     assert "secret" not in repr(database)
-
-
-def test_options_that_do_not_fit(tmp_path: Path) -> None:
-    votes = write(tmp_path / "v.csv", CSV)
-    assert "is not a database" in refused(votes, "--query", "SELECT 1")

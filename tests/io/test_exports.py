@@ -26,7 +26,7 @@ from tests.support.exports_made import (
     zipped,
 )
 from tests.support.exports_sheets import SHEETS
-from tests.support.readers_votes import CSV, VOTES, votes_of, write
+from tests.support.readers_votes import CSV, votes_of, write
 
 # Of each format one file: its name and what is in it.
 SAMPLES = {
@@ -96,26 +96,6 @@ def test_a_plain_table_is_no_export(tmp_path, name):
     assert export_of(write(tmp_path / "votes", PLAIN[name])) is None
 
 
-def test_binary_tables_are_no_exports(tmp_path):
-    votes = pl.DataFrame({"task": [1], "annotator": ["ann"], "label": ["a"]})
-    votes.write_parquet(tmp_path / "votes.parquet")
-    votes.write_ipc(tmp_path / "votes.arrow")
-    assert export_of(tmp_path / "votes.parquet") is None
-    assert export_of(tmp_path / "votes.arrow") is None
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_the_extension_does_not_matter(tmp_path, name):
-    if name != "doccano":  # of which it is the file's name that names the annotator
-        assert export_of(write(tmp_path / "download", SAMPLES[name][1])) == name
-
-
-def test_standard_input_and_streams(tmp_path):
-    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with path.open("rb") as stream:
-        assert votes_of(finegold.read(stream)) == votes_of(finegold.read(path))
-
-
 TABLE = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"  # as Label Studio writes it, too
 SAID = {(1, "ann", "a"), (1, "bob", "b")}
 LS_VOTES = {(7, "3", "pos"), (7, "b@x.org", "neg"), (8, "3", "neg")}
@@ -153,25 +133,16 @@ test_tools_whose_exports_hold_no_votes_are_named = check_each(
 
 test_what_the_user_can_ask = check_each({
     "the format": reads(FILE, LABEL_STUDIO, LS_VOTES, format="label-studio"),
-    "another format": refuses(FILE, LABEL_STUDIO, "(Argilla export) holds no votes; export it again", format="argilla"),
     "an unknown format": refuses(
         FILE, LABEL_STUDIO, 'no format "labelstudio"', "did you mean label-studio", format="labelstudio"
-    ),
-    "a table that is none": refuses(
-        *(FILE, LABEL_STUDIO, "no task and no annotator and no label column", "use format='nested-json'"),
-        layout="long",
     ),
     "an export that could be a table": refuses(
         "votes.csv", TABLE, "(Label Studio export): JSON-MIN and CSV hold no gold marks", gold=True
     ),
     "a table that could be an export": reads("votes.csv", TABLE, SAID, layout="long", task="id"),
-    "columns of a table that could be an export": reads("votes.csv", TABLE, SAID, task="id", label="label"),
     "columns of an export": refuses(
         FILE, LABEL_STUDIO, "has no columns to name; use question=NAME and leave out label", label="sent"
     ),
-    "a question of a table": refuses("votes.csv", CSV, 'there is no column "q" for the question', question="q"),
-    "to include something from a table": refuses("votes.csv", CSV, "include is for exports", include="rejected"),
-    "every question of a table": reads("votes.csv", CSV, {"": VOTES}),
     "what a tool does not have": refuses(
         *("log.json", LOG, 'no "predictions" to include from an export of Inspect; it has nothing else'),
         include="predictions",
@@ -182,25 +153,17 @@ test_what_the_user_can_ask = check_each({
         FILE, LABEL_STUDIO, 'no question "snt"; it has "sent" (3 votes); did you mean "sent"?', question="snt"
     ),
     "all questions at once": refuses(FILE, LABEL_STUDIO, "read_each", question="all"),
-    "gold from a file": reads(FILE, LABEL_STUDIO, LS_VOTES, truths={8: "pos"}, gold={8: "pos"}),
     "gold marks that contradict each other": refuses(
         *(FILE, [{"id": 5, "data": {}, "annotations": MARKED}]),
         "vote 1: task 5 has the truth 'a' here and 'b' in another row", gold=True,
     ),
-    "a label outside the classes": refuses(
-        *(FILE, LABEL_STUDIO, "question \"sent\", vote 1: label 'pos' is not among the classes neg"), classes=["neg"]
-    ),
     # Images stand in some lines as text.
     "long lines": reads("a.jsonl", [{"image": "x" * 200_000, **record} for record in PRODIGY], PRODIGY_VOTES),
-    "objects over several lines": reads(
-        "a.jsonl", "".join(json.dumps(record, indent=2) for record in PRODIGY), PRODIGY_VOTES
-    ),
     "a folder of exports": reads("", {"0.json": LABEL_STUDIO[:1], "1.json": LABEL_STUDIO[1:]}, LS_VOTES),
     "different tools": refuses(
         "*", {"a.json": LABEL_STUDIO, "b.jsonl": PRODIGY},
         "a.json is an export of Label Studio but ", " is an export of Prodigy",
     ),
-    "an export and a table": refuses("*", {"a.json": LABEL_STUDIO, "votes.csv": CSV}, "votes.csv is a plain table"),
 })  # fmt: skip
 
 
@@ -211,16 +174,6 @@ def test_the_command_line_shows_what_is_left_out(tmp_path):
     assert "cancelled annotations (1), predictions of models (1), drafts (1)" in done.stderr
     rows = json_of("aggregate", path, "--method", "mv", "--include", "predictions")["rows"]
     assert rows["left_out"] == {"cancelled annotations": 1, "drafts": 1}
-
-
-def test_a_question_of_missing_words_does_not_end_all_of_them(tmp_path):
-    answers = [annotation(who, choices("sent", "pos"), choices("other", "NA")) for who in (1, 2)]
-    path = write(
-        tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}])
-    )
-    done = succeed("aggregate", path, "--method", "mv", "--question", "all", "--json")
-    assert list(json.loads(done.stdout)["questions"]) == ["sent"]
-    assert 'the question "other" has no votes and is left out' in done.stderr
 
 
 def test_every_question_on_the_command_line(tmp_path):
@@ -270,14 +223,3 @@ def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, na
         assert (
             str(path) in message or "there are no votes" in message
         )  # it is read, or the refusal names the file
-
-
-def test_new_votes_of_an_export_are_added_to_a_model(tmp_path):
-    answers = [annotation(who, choices("sent", "neg"), RATING) for who in (8, 9)]
-    new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
-    old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))
-    succeed("aggregate", old, "--save", tmp_path / "a.finegold")
-    done = succeed(
-        "update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent"
-    )
-    assert "5 votes by 4 annotators on 3 tasks" in done.stderr

@@ -33,18 +33,15 @@ AGGREGATED = "_unit_id,_golden,_unit_state,_trusted_judgments,mood,mood:confiden
 DAMAGED = FULL.replace("12,1/1/2015,false,902,,", "12,902,")
 
 test_full_reports = check_each({
-    "several questions": refuses("f1.csv", FULL, '(Appen export) asks 2 questions: "mood" (3 votes), "topic"'),
     "every question has a twin for its gold": reads(
         "f1.csv", FULL, {"mood": MOODS, "topic": TOPICS}, TAINTED, warns="1 vote holds several labels"
     ),
     "tainted judgments": reads("f1.csv", FULL, MOODS | {(12, 503, "good")}, question="mood", include="tainted"),
     "tasks by a column": reads("f1.csv", FULL, BY_TEXT, question="mood", task="text"),
     "gold when asked": reads("f1.csv", FULL, MOODS, TAINTED | VAGUE, truths={11: "good"}, question="mood", gold=True),
-    "gold that allows several answers": refuses("f1.csv", FULL, "marks no gold", question="topic", gold=True),
     "no twins, so answers are where judgments of a unit differ": reads(
         "f1.csv", DIFFERENT, {(11, 501, "good"), (11, 502, "bad"), (12, 501, "good")}
     ),
-    "no differences": refuses("f2.csv", ALIKE, "does not show which of mood, text are answers; use question=NAME"),
     "no differences, but a named question": reads("f2.csv", ALIKE, GOOD, question="mood"),
     "the aggregated report": refuses(
         *("a1.csv", AGGREGATED, "a1.csv (Appen export): there is no _worker_id: this looks like the agg", "Full report")
@@ -55,5 +52,4 @@ test_full_reports = check_each({
     "a damaged line": refuses(
         *("f1.csv", DAMAGED, "f1.csv (Appen export), line 7: too few fields", ", or download it again"), question="mood"
     ),
-    "a table with names of Appen": reads("own.csv", "_unit_id,_worker_id,answer\n1,2,a\n", {(1, 2, "a")}),
 })  # fmt: skip

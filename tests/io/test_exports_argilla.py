@@ -41,12 +41,8 @@ def said(value, who="u1"):
 
 test_records = check_each({
     "a list": reads("a.json", ARGILLA, VOTES, {"suggestions of models": 1}),
-    "lines": reads("a.jsonl", ARGILLA, VOTES, {"suggestions of models": 1}),
     "suggestions when asked for": reads("a.json", ARGILLA, VOTES | SUGGESTED, {}, include="suggestions"),
     "tasks by a field": reads("a.json", ARGILLA, BY_TEXT, task="text"),
-    "a field that is not there": refuses(
-        "a.json", ARGILLA, 'record 1: its "fields" has no "title"; use task=NAME with one of text', task="title"
-    ),
     "several labels, ranks and spans": reads(
         *("a.json", responses(said(["b", "a"]), said([{"value": "a", "rank": 1}]), said("c", "u2"))),
         {("r1", "u1", "a|b"), ("r1", "u2", "c")},

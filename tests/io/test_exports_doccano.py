@@ -1,12 +1,7 @@
 """doccano: an archive with a file per member, or these files themselves."""
 
-import csv
-import io
 import json
 
-import pytest
-
-import finegold
 from tests.support.exports_cases import check_each, reads, refuses
 from tests.support.exports_made import DOCCANO, lines, zipped
 
@@ -32,19 +27,12 @@ SPANS = [
     {"id": 2, "text": "hi", "label": ["a"]},
 ]
 TOGETHER = ("(doccano export): it holds the labels of all members together", "Share")
-WHOLE = zipped({"ann.jsonl": ANN})
-VERSION = WHOLE.index(b"PK\x01\x02") + 6  # the version that the directory asks for
-UNKNOWN = WHOLE[:VERSION] + b"\x80" + WHOLE[VERSION + 1 :]
 LONG = zipped({"ann.jsonl": ANN * 50})
 
 
 def packed(record):
     """An archive with the first record of ann and this one."""
     return zipped({"ann.jsonl": lines([DOCCANO["ann.jsonl"][0], record])})
-
-
-def in_csv(row):
-    return zipped({"ann.csv": f"{HEAD}\n".encode() + row})
 
 
 def old(task, *annotations):
@@ -63,7 +51,6 @@ OLD = [
     old(7, {"label": 2, "user": 1, "start_offset": 0, "end_offset": 2}),
     old(8),
 ]
-NAMED = [old(5, {"label": 2, "user": 1, "label_name": "pos", "user_name": "ann"})]
 
 test_archives_and_their_files = check_each({
     **{f"an archive of {kind}": reads("v.zip", zipped(files), VOTES, missing=1) for kind, files in FILES.items()},
@@ -71,44 +58,17 @@ test_archives_and_their_files = check_each({
     "several labels and images": reads("ann.jsonl", IMAGES, {(1, "ann", "ant|cat"), (2, "ann", "dog")}),
     "several labels in CSV": reads("v.zip", zipped({"ann.csv": f"{HEAD}\n1,hi,cat#ant\n"}), {(1, "ann", "ant|cat")}),
     "spans": reads("ann.jsonl", SPANS, {(2, "ann", "a")}, {"marked spans": 1}),
-    "labels of all members in an archive": refuses("v.zip", zipped({"all.jsonl": ANN}), *TOGETHER),
     "labels of all members in a file": refuses("all.jsonl", ANN, *TOGETHER),
     "old versions name the user of every annotation": reads(
         *("file.json1", lines(OLD), {(5, 1, "2"), (5, 2, "3"), (6, 1, "2|3")}, {"marked spans": 1}),
         warns="holds? several labels", unlabelled=[7, 8],
     ),
-    "old versions may have names": reads("named.jsonl", NAMED, {(5, "ann", "pos")}),
-    "an old annotation without a user": refuses(
-        "file.jsonl", [old(5, {"label": 2, "user": 1}, {"label": 3})],
-        '(doccano export), record 1: found an annotation without a "user"',
-    ),
 })  # fmt: skip
 
-NOT_CSV = "in ann.csv, not valid CSV"
 MEMBER, REMEDY = "(doccano export), record 2: in ann.jsonl, ", "; export it again: Dataset, Actions"
 test_damage_names_the_member_and_the_record = check_each({
     "label": refuses("v.zip", packed({"id": 6, "text": "ho", "label": 3}), f'{MEMBER}found 3 for "label"', REMEDY),
     "id": refuses("v.zip", packed({"text": "ho", "label": []}), f'{MEMBER}found no "id"', REMEDY),
     "json": refuses("v.zip", zipped({"ann.jsonl": ANN[:-9]}), f"{MEMBER}the file is cut short", REMEDY),
     "archive": refuses("v.zip", LONG[:60] + b"\0" * 20 + LONG[80:], "(doccano export)", "the zip archive is damaged"),
-    "an unknown version": refuses("v.zip", UNKNOWN, "its content is zip"),
-    "an unknown version of a workbook": refuses("v.xlsx", UNKNOWN, "a damaged workbook"),
-    "encoding of CSV": refuses("v.zip", in_csv(b"5,\xe9,pos\n"), "(doccano export)", "can't decode byte"),
-    "quote in CSV": refuses("v.zip", in_csv(b'5,"' + b"x" * 2**24 + b",pos\n"), "(doccano export)", NOT_CSV),
 })  # fmt: skip
-
-
-def test_a_stream_has_no_name_to_call_the_annotator_by():
-    with pytest.raises(
-        finegold.InputError,
-        match=r"\(doccano export\): the name of the file is that.*give its path",
-    ):
-        finegold.read(io.BytesIO(ANN.encode()))
-
-
-def test_texts_may_be_long_in_csv(tmp_path):
-    limit = csv.field_size_limit()
-    reads("v.zip", zipped({"ann.csv": f"{HEAD}\n5,{'x' * 200_000},pos\n"}), {(5, "ann", "pos")})(
-        tmp_path
-    )
-    assert csv.field_size_limit() == limit

@@ -75,23 +75,16 @@ REGIONS = [
         annotation(2),
     )
 ]
-NOBODY = [task(annotation(None, A), annotation(2, A))]
-ONE = LABEL_STUDIO[0]
-ONE_ANNOTATION = {**ONE["annotations"][0], "task": {"id": 7, "data": {"text": "hi"}}}
-LONG = {**ONE, "data": {f"field {number}": "x" * 50 for number in range(2000)}}
-OF_ONE = {(7, "3", "pos"), (7, "b@x.org", "neg")}
 LEFT_OUT = {"cancelled annotations": 1, "predictions of models": 1, "drafts": 1}
 FILE = "export.json"
 
 test_full_exports = check_each({
     "votes and what is left out": reads(FILE, LABEL_STUDIO, VOTES, LEFT_OUT, unlabelled=[9]),
     "gold marks when asked for": reads(FILE, LABEL_STUDIO, VOTES, LEFT_OUT, truths={7: "neg"}, gold=True),
-    "gold marks that are not there": refuses(FILE, [task(annotation(1, A))], "marks no gold", gold=True),
     "predictions when asked for": reads(
         *(FILE, LABEL_STUDIO, VOTES | {(7, "m1", "neg")}, {"cancelled annotations": 1, "drafts": 1}),
         include="predictions",
     ),
-    "only the numbers of predictions": reads(FILE, NUMBERS_OF_PREDICTIONS, {(1, 1, "a")}, {"predictions of models": 1}),
     "only the numbers of predictions, which are asked for": refuses(
         *(FILE, NUMBERS_OF_PREDICTIONS, "record 1: of predictions there are only the numbers; ", "export snapshot"),
         include="predictions",
@@ -99,15 +92,11 @@ test_full_exports = check_each({
     "tasks by their data": reads(
         FILE, LABEL_STUDIO, {("hi", "3", "pos"), ("hi", "b@x.org", "neg"), ("ho", "3", "neg")}, task="text"
     ),
-    "data that are not there": refuses(
-        FILE, LABEL_STUDIO, 'its "data" has no "txt"; use task=NAME with one of text', task="txt"
-    ),
     "an old export packed with gzip": reads(
         "old.json.gz", gzip.compress(json.dumps(OLD).encode()), {(1, 1, "a")}, {"cancelled annotations": 1}
     ),
     "an annotation per file in a cloud storage": reads("*", IN_CLOUD, {(7, "ann", "pos"), (7, "bob", "neg")}),
     "several questions": reads(FILE, SEVERAL, QUESTIONS),
-    "one of several questions": reads(FILE, SEVERAL, QUESTIONS["tags"], question="tags"),
     "a question that must be chosen": refuses(
         FILE, SEVERAL, 'asks 4 questions: "stars" (2 votes), "tags" (1 vote), "better" (1 vote)', "question=NAME"
     ),
@@ -115,31 +104,14 @@ test_full_exports = check_each({
         FILE, REGIONS, {(1, 1, "a")}, {"marked regions": 2, "free texts": 1, "annotations without an answer": 1}
     ),
     "free text that is asked for": reads(FILE, REGIONS, {(1, 1, "because")}, question="why"),
-    "no annotator": reads(FILE, NOBODY, {(1, 2, "a")}, {"annotations without an annotator": 1}),
-    "a single indented task": reads("7.json", json.dumps(ONE, indent=2), OF_ONE),
-    "a single indented annotation": reads("7.json", json.dumps(ONE_ANNOTATION, indent=2), {(7, 3, "pos")}),
-    "a long task": reads("long.json", json.dumps(LONG, indent=2), OF_ONE),
-    "no task": refuses(
-        "settings.json", json.dumps({"id": 7, "data": "folder", "annotations": 3}, indent=2), without="Label Studio"
-    ),
 })  # fmt: skip
 
 test_short_exports = check_each({
     "JSON-MIN": reads(FILE, MINI, VOTES),
     "several labels in JSON-MIN": reads(FILE, MINI_OF_ALL_KINDS, {(7, 1, "a|b")}, question="tags"),
-    "a rating in JSON-MIN": reads(FILE, MINI_OF_ALL_KINDS, {(7, 1, 4)}, question="stars"),
-    "regions in JSON-MIN": refuses(FILE, MINI_OF_ALL_KINDS, "there are no votes", question="box"),
     "CSV": reads("export.csv", CSV, VOTES),
-    "TSV": reads("export.tsv", CSV.replace(",", "\t"), VOTES),
     "answers in CSV as JSON": reads("export.csv", JSON_IN_CSV, {(7, 1, "a|b"), (7, 2, "4"), (7, 3, "[oops")}),
-    "CSV that does not show which column holds answers": refuses(
-        "export.csv", DOUBTFUL, 'asks 2 questions: "sent" (2 votes), "text" (2 votes)'
-    ),
     "CSV with a named column": reads("export.csv", DOUBTFUL, {(7, 1, "pos"), (8, 1, "neg")}, question="sent"),
-    "CSV in another encoding": refuses(
-        *("votes.csv", b"task,annotator,label\nt1,a1,caf\xe9\n", "line 2: not valid UTF-8 ", "looks like latin-1"),
-        *("encoding='latin-1'",), format="label-studio",
-    ),
     "no gold": refuses(FILE, MINI, "JSON-MIN and CSV hold no gold marks; export it again: ", " format JSON", gold=True),
 })  # fmt: skip
 

@@ -57,16 +57,9 @@ REJECTED = {"rejected assignments": 1}
 test_batches = check_each({
     "a classifier is one question": reads(FILE, CLASSIFIER, votes("Cat", "Dog", "Dog"), REJECTED),
     "rejected": reads(FILE, CLASSIFIER, votes("Cat", "Dog", "Dog") | {("H2", "eve", "Cat")}, include="rejected"),
-    "tasks by an input": reads(FILE, CLASSIFIER, BY_IMAGE, task="Input.image_url"),
     "tasks by the short name of an input": reads(FILE, CLASSIFIER, BY_IMAGE, task="image_url"),
-    "several answers": refuses(FILE, TWO, 'asks 2 questions: "mood" (3 votes), "topic"', "use question=NAME"),
     "several answers are several questions": reads(
         FILE, TWO, {"mood": votes("good", "bad", "good"), "topic": votes("art", "art")}
-    ),
-    "one of several answers": reads(FILE, TWO, votes("art", "art"), question="topic", unlabelled=["H2"]),
-    "an answer that says true or false": reads(
-        *(FILE, batch("Answer.sure,Answer.rude", "true,false false,true false,true true,false")),
-        {"sure": votes("true", "false", "false"), "rude": votes("false", "true", "true")},
     ),
     "what the requester marked for rejection": reads(
         FILE, MARKED, {("H1", "ann", "good"), ("H2", "ann", "good")}, {"rejected assignments": 2}
@@ -75,9 +68,6 @@ test_batches = check_each({
     "answers in one cell are read as columns are": reads(
         *(FILE, batch("Answer.taskAnswers", map(as_cell, FORMS))),
         {"mood": votes("good", "bad", "good"), "tags": votes("a|b", "a"), "sure": votes("", 3)},
-    ),
-    "a table with names of Mechanical Turk": reads(
-        "own.csv", "HITId,WorkerId,answer\nH1,ann,a\n", {("H1", "ann", "a")}
     ),
 })  # fmt: skip
 
@@ -110,11 +100,7 @@ test_damage_is_named_with_the_tool_the_row_and_the_remedy = check_each({
     "no answers": refuses(
         FILE, batch("Input.url", "1 2 3 4"), f"{TITLE}: there is no Answer.* column; download it again"
     ),
-    "no such column": refuses(
-        FILE, PLAIN, 'there is no column "text"; use task=NAME with one of HITId, Input.url', task="text"
-    ),
     "cut short": refuses(FILE, PLAIN[:-40], f"{TITLE}, line 5: too few fields", ", or download it again"),
-    "no rows": refuses(FILE, PLAIN.splitlines()[0] + "\n", "holds no votes; download it again"),
     "a row that omits an answer": refuses(
         FILE, OMITTED + "H2,T,x,A4,eve,Submitted,12,0%,u2\n",
         "line 5: too few fields, found 9 but the header has 12",

@@ -26,7 +26,6 @@ TEXTS = {
 }
 LISTS = {"t1": ["cat", "cat"], "t2": ["dog", "cat"]}
 BY_POSITION = {("t1", 1, "cat"), ("t1", 2, "cat"), ("t2", 1, "dog"), ("t2", 2, "cat")}
-SPARSE = {"0": {"12": 3, "5": 1}, "1": {"12": 1, "7": 3}, "2": {"5": 3}}
 
 
 def rows(by_task: dict[str, Any], field: str) -> list[dict[str, Any]]:
@@ -83,9 +82,6 @@ NO_IDS = [
 TABLE = [
     {"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")
 ]
-PAIRS = [
-    {"annotator_labels": ["a", "a", "b"], "pairID": f"p{n}", "sentence1": "x"} for n in range(3)
-]
 COUNTS = {"a": {"ann": 1, "bob": 2}}
 MIXED = {**BY_ANNOTATOR, "t9": 3}
 POSITIONS, FILE = r"no annotators.*named 1, 2, \.\.\. by their position", "votes.json"
@@ -101,37 +97,23 @@ test_votes_inside_tasks = check_each({
         *(FILE, rows({"t1": ["cat", "dog"], "t2": ["dog", "cat"]}, "annotator_labels")),
         {("t1", 1, "cat"), ("t1", 2, "dog"), ("t2", 1, "dog"), ("t2", 2, "cat")}, warns="by their position",
     ),
-    "numbers of many annotators": reads(FILE, SPARSE, {(0, 12, 3), (0, 5, 1), (1, 12, 1), (1, 7, 3), (2, 5, 3)}),
     "missing votes, and tasks without any, of which none could be missing": reads(
         FILE, MISSING, {*VOTES, ("t3", "bob", "cat")}, unlabelled=["t4", "t5"], missing=1
     ),
     "several fields": refuses(FILE, TWO, 'asks 2 questions: "ratings"', '"annotations"'),
-    "one of several fields": reads(FILE, TWO, VOTES, question="annotations"),
     "rows without an id": reads(
         *(FILE, NO_IDS, {(int(task[1]) - 1, who, said) for task, who, said in VOTES}),
         warns="have no id; they are numbered from 0",
     ),
     "rows by a field": reads(FILE, NO_IDS, {(f"text of {task}", who, said) for task, who, said in VOTES}, task="text"),
     "a long table with a list beside the label": reads("votes.jsonl", TABLE, {("t", "ann", "x"), ("t", "bob", "x")}),
-    "pairs of inference data": reads(
-        *("snli.jsonl", PAIRS, {(f"p{n}", who, said) for n in range(3) for who, said in enumerate("aab", start=1)}),
-        warns="by their position",
-    ),
-    "not recognised": refuses(FILE, COUNTS),
     "not recognised, but named": reads(FILE, COUNTS, {("a", "ann", 1), ("a", "bob", 2)}, format="nested-json"),
-    "another kind": refuses(FILE, MIXED, FILE, 'record 3: "t9" holds 3, expected votes', format="nested-json"),
     "another kind, not named": refuses(
         FILE, MIXED, "if every field is a task or an annotator that holds its votes, use format='nested-json'"
     ),
     "too few annotators": refuses(
         *(FILE, {**TEXTS, "t3": {"annotations": "a,b", "annotators": "ann"}}),
         "record 3: found 2 labels but 1 annotators", format="nested-json",
-    ),
-    "a label that is an object": refuses(
-        FILE, {**BY_ANNOTATOR, "t3": {"ann": {"x": 1}}}, "expected a name, a number or a label", format="nested-json"
-    ),
-    "no label": refuses(
-        FILE, {**OBJECTS, "t3": [{"annotator": "ann"}]}, "record 3: found no label", format="nested-json"
     ),
 })  # fmt: skip
 
@@ -149,14 +131,7 @@ test_keys_that_are_annotators_are_told_and_other_objects_refused = check_each({
     "annotators by name": reads(FILE, TURNED, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "few keys with many tasks": reads(FILE, MODELS, OF_MODELS, warns='taken as annotators: "gpt-4", "claude"'),
     "numbers by model may be counts": refuses(FILE, NUMBERS, "object with the fields gpt-4, claude", "nested-json"),
-    "numbers by model that are votes": reads(
-        FILE, NUMBERS, {(f"q{n}", model, n % 5) for n in range(9) for model in NUMBERS}, format="nested-json",
-        warns="taken as annotators",
-    ),
     "columns as pandas writes them": refuses(FILE, PANDAS, "object with the fields task, annotator, label", "records"),
-    "metrics beside instances": refuses(
-        FILE, {"f1": 0.9, "instances": ROWS_INSIDE}, "fields f1, instances, and not a list of rows"
-    ),
     "one field with all rows": refuses(FILE, {"results": ROWS_INSIDE}, "fields results, and"),
     "marked texts": refuses(
         "a.jsonl", [{"text": "hi", "spans": [{"start": 0, "end": 2, "label": "X"}]}] * 2, "run finegold spans "

@@ -23,10 +23,6 @@ LABELS = [
     answer(1, "d-bob", "reject", label="SPORT"),
     answer(1, "d-bob", "accept", label="NEWS"),
 ]
-NO_LABELS = [
-    answer(1, f"d-{who}", said)
-    for who, said in (("ann", "accept"), ("bob", "reject"), ("eve", "ignore"))
-]
 TIMES = [
     answer(1, f"2026-01-02_10-{minute}-00", said)
     for minute, said in (("00", "accept"), ("30", "reject"))
@@ -42,14 +38,12 @@ DAMAGED = {
 
 test_answers = check_each({
     "choices": reads("d.jsonl", PRODIGY, VOTES, LEFT_OUT, unlabelled=[33], missing=0),  # they are counted once
-    "choices in a JSON list": reads("d.json", PRODIGY, VOTES),
     "rejected choices": reads("d.jsonl", PRODIGY, VOTES | {(33, "bob", "POS")}, include=["rejected"]),
     "tasks by a field": reads("d.jsonl", PRODIGY[:2], {("hi", "ann", "POS"), ("hi", "bob", "NEG")}, task="text"),
     "accept and reject answer the question of the label": reads("d.jsonl", LABELS, {
         "NEWS": {(1, "d-bob", "accept")},  # one annotator alone shows no data set's name
         "SPORT": {(1, "ann", "accept"), (1, "bob", "reject")},
     }),
-    "accept and reject without a label": reads("d.jsonl", NO_LABELS, {(1, "ann", "accept"), (1, "bob", "reject")}),
     "sessions without a name keep their time": reads(
         "d.jsonl", TIMES, {(1, "2026-01-02_10-00-00", "accept"), (1, "2026-01-02_10-30-00", "reject")}
     ),

@@ -54,11 +54,6 @@ def survey(headers=3, rows=ROWS, fields=FIELDS):
     return out.getvalue()
 
 
-CODES = {"IP Address": "0", "Survey Preview": "1", "Spam": "8", "True": "1", "False": "0"}
-CODED = survey(
-    rows=[(CODES[row[0]], row[1], CODES[row[2]], row[3], "anonymous", *row[5:]) for row in ROWS]
-)
-PREVIEW = survey(rows=[(row[0].replace("Survey Preview", "IP Address"), *row[1:]) for row in ROWS])
 LOOPS = survey(
     rows=[
         ("IP Address", "100", "True", "R_a", "anonymous", "yes", "no", "no", ""),
@@ -70,11 +65,9 @@ LOOPS = survey(
 NOBODY = {
     name: about for name, about in FIELDS.items() if name not in ("ResponseId", "PROLIFIC_PID")
 }
-V1 = "task,V1,V2,V3\n1,a,b,a\n2,b,b,a\n3,a,a,a\n"
 FILE, TITLE = "survey.csv", "survey.csv (Qualtrics export)"
 
 test_surveys = check_each({
-    "questions": refuses(FILE, survey(), f'{TITLE} asks 2 questions: "Q1" (', ' votes), "Q9"'),
     **{
         f"columns that share answers, below {headers} headers": reads(
             FILE, survey(headers), {"Q1": VOTES, "Q9": AGES}, LEFT_OUT, missing=2
@@ -83,26 +76,16 @@ test_surveys = check_each({
     },
     "any column names a question": reads(FILE, survey(), VOTES, question="Q2_1"),
     "items by patterns": reads(FILE, survey(), VOTES, task="Q1, Q2_?"),
-    "an item": reads(FILE, survey(), {("Q2_1", "ann", "no"), ("Q2_1", "bob", "no")}, task="Q2_1"),
     "a pattern of no column": refuses(
         FILE, survey(), 'no column is called "X*"; use task=PATTERNS such as Q1', task="X*"
     ),
     "what is left out can be included": reads(
         FILE, survey(), VOTES | INCLUDED, {}, question="Q1", include=["previews", "unfinished", "spam"]
     ),
-    "responses whose ids were replaced are no headers": reads(
-        FILE, survey(1).replace("R_a", "one").replace("R_b", "two"), VOTES, question="Q1"
-    ),
-    "codes for status and finished": reads(FILE, CODED, VOTES, LEFT_OUT, question="Q1"),
-    "a preview shows in its channel, too": reads(FILE, PREVIEW, VOTES, LEFT_OUT, question="Q1"),
     "loops give items by their number": reads(FILE, LOOPS, {
         "Q3": {(1, "R_a", "yes"), (2, "R_a", "no"), (1, "R_b", "yes"), (2, "R_b", "yes")},
         "Q4": {(1, "R_a", "no"), (2, "R_b", "no")},
     }),
-    "V1 alone makes no survey": reads(
-        *("votes.csv", V1), {(task, f"V{n}", said) for task, each in ((1, "aba"), (2, "bba"), (3, "aaa"))
-                             for n, said in enumerate(each, start=1)}, layout="wide"
-    ),
     "no responses": refuses(
         FILE, survey(rows=[]), f"{TITLE}: it has headers but no responses; export it again: Data & Analysis"
     ),
@@ -110,8 +93,6 @@ test_surveys = check_each({
         FILE, survey(fields=NOBODY, rows=[(*ROWS[0][:3], *ROWS[0][4:-1])]),
         f"{TITLE}: there is neither ResponseId nor PROLIFIC_PID",
     ),
-    "no answers": refuses(FILE, survey(fields=BARE, rows=[ROWS[0][:5]]), f"{TITLE}: there is no column with answers"),
-    "a blank line": refuses("blank.csv", "StartDate,ResponseId,Q1\n\n", "blank.csv (Qualtrics export)"),
     "cut short": refuses(
         "cut.csv", survey()[:-60], "cut.csv (Qualtrics export), line ", ": too few fields", ", or export it again"
     ),

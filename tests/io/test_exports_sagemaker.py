@@ -2,10 +2,7 @@
 
 import json
 
-import pytest
-
-from finegold import InputError, read
-from tests.support.exports_cases import check_each, put, reads, refuses
+from tests.support.exports_cases import check_each, reads, refuses
 
 VOTES = {(0, "w1", "cat"), (0, "w2", "dog"), (1, "w1", "dog")}
 BY_ADDRESS = {(f"s3://b/{task}.png", who, said) for task, who, said in VOTES}
@@ -69,9 +66,6 @@ test_jobs = check_each({
     "a consolidation request holds JSON in JSON": reads(FILE, [*REQUESTS, object_of("2")], VOTES, unlabelled=[2]),
     "tasks by their address": reads(FILE, REQUESTS, BY_ADDRESS, task="s3Uri"),
     "worker responses in a folder per object": reads("", RESPONSES[0], VOTES),
-    "worker responses by a pattern": reads(PATTERN, RESPONSES[0], VOTES),
-    "indented worker responses": reads("", RESPONSES[1], VOTES),
-    "indented worker responses by a pattern": reads(PATTERN, RESPONSES[1], VOTES),
     "forms ask several questions": reads(
         *(FILE, [object_of("7", annotation("w1", FORM))], {name: {(7, "w1", said)} for name, said in LABELS.items()}),
         {"answers that are not labels, such as boxes": 1},
@@ -79,7 +73,6 @@ test_jobs = check_each({
     "an output manifest": refuses(
         "output.manifest", json.dumps(MANIFEST) + "\n", f"output.manifest {TITLE}, record 1: ", FOLDER
     ),
-    "cut short": refuses("cut.json", json.dumps(REQUESTS)[:-30], f"cut.json {TITLE}, record 2: ", "cut short"),
     "boxes only": refuses(
         *(FILE, [object_of("0", annotation("w", {"where": FORM["where"]}))], TITLE, "holds no votes; left out were")
     ),
@@ -102,12 +95,3 @@ DAMAGED = {
 test_damage_is_named_with_the_tool_the_record_and_the_remedy = check_each(
     {words: refuses(FILE, content, TITLE, words, FOLDER[2:]) for words, content in DAMAGED.items()}
 )
-
-
-def test_responses_have_no_task_to_choose(tmp_path):
-    file, content = next(iter(RESPONSES[0].items()))
-    path = put(tmp_path, file, content)
-    with pytest.raises(InputError, match=r'do not say the "s3Uri".*consolidation-request'):
-        read(path, task="s3Uri")
-    with path.open("rb") as stream, pytest.raises(InputError, match="told apart by the folder"):
-        read(stream)

@@ -33,8 +33,6 @@ TWO = tsv(
     "INPUT:url OUTPUT:mood OUTPUT:tags OUTPUT:never ASSIGNMENT:task_id ASSIGNMENT:worker_id",
     *('u true ["b","a"]  t1 ann', 'u false ["a"]  t1 bob'),
 )
-OLD = tsv("INPUT:url OUTPUT:mood ASSIGNMENT:worker_id", "u ok ann")
-OLD_PAIR = tsv("INPUT:url INPUT:text OUTPUT:mood ASSIGNMENT:worker_id", "u t ok ann")
 PAIRS = tsv(
     "INPUT:left INPUT:right OUTPUT:better ASSIGNMENT:worker_id",
     "a b left ann",
@@ -52,16 +50,12 @@ test_assignments = check_each({
         FILE, FULL, {("u1", "ann", "cat"), ("u2", "ann", "dog"), ("u1", "bob", "dog")}, task="image"
     ),
     "golden answers when asked": reads(FILE, FULL, VOTES, truths={"t1": "cat"}, gold=True),
-    "no golden answers": refuses(FILE, SILENT, "Toloka export", " marks no gold", gold=True),
     "outputs are questions, and nobody answered the third": reads(FILE, TWO, {
         "mood": {("t1", "ann", "true"), ("t1", "bob", "false")}, "tags": {("t1", "ann", "a|b"), ("t1", "bob", "a")}
     }),
-    "old exports have no task ids": reads(FILE, OLD, {("u", "ann", "ok")}),
-    "an input of an old export": reads(FILE, OLD_PAIR, {("t", "ann", "ok")}, task="text"),
     "all inputs tell tasks apart": reads(
         FILE, PAIRS, BETTER, warns="INPUT:left, INPUT:right together name the tasks"
     ),
-    "named inputs tell tasks apart": reads(FILE, PAIRS, BETTER, task="left,right"),
     "an input that is not there": refuses(
         FILE, PAIRS, 'there is no column "middle"; use task=NAME with one of', task="left,middle"
     ),
@@ -69,16 +63,7 @@ test_assignments = check_each({
         FILE, tsv("INPUT:url ASSIGNMENT:worker_id", "u ann"),
         f"{TITLE}: there is no OUTPUT:* column; download it again: ", "Download results",
     ),
-    "no task": refuses(
-        FILE, tsv("OUTPUT:mood ASSIGNMENT:worker_id", "u ann"),
-        "there is no ASSIGNMENT:task_id column",
-    ),
-    "no worker": refuses(
-        FILE, tsv("INPUT:url OUTPUT:mood ASSIGNMENT:status", "u a APPROVED"),
-        f"{TITLE}: there is no ASSIGNMENT:worker_id column",
-    ),
     "a short row": refuses(
         FILE, tsv(HEADER, ROWS[0], ROWS[1][:4]), f"{TITLE}, line 3: too few fields", ", or download it again"
     ),
-    "no votes": refuses(FILE, tsv(HEADER, ROWS[4]), "holds no votes; left out were ", "rejected assignments"),
 })  # fmt: skip

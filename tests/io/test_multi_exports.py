@@ -11,7 +11,7 @@ import pytest
 import finegold
 from finegold import FinegoldWarning
 from tests.io.test_exports_mturk import TICKED, batch
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import run, succeed, write
 from tests.support.exports_made import ARGILLA, annotation, choices
 
 VOTES = "doc_id,worker,label\n" + "".join(
@@ -83,47 +83,6 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
         assert word in done.stdout
     score = json.loads(run(*words, "--json").stdout)
     assert 0 < score["exact_match"] < score["micro_f1"] < 1
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("aggregate VOTES --multi --save m.finegold --repeated last", "leave out --repeated"),
-        ("aggregate VOTES --multi --repeated last", "leave out --repeated"),
-        (
-            "aggregate VOTES --multi --question all",
-            "sets of labels need one question; use --question NAME",
-        ),
-        ("convert VOTES --multi -o out.csv", "sets of labels have no meaning here"),
-        (
-            "export VOTES --multi --purpose torch -o out.parquet",
-            "sets of labels have no single label to",
-        ),
-    ],
-)
-def test_what_has_no_meaning_for_sets_is_refused(
-    votes: Path, words: str, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(votes.parent)
-    assert problem in refusal_of(*words.replace("VOTES", votes.name).split())
-    assert [path.name for path in votes.parent.iterdir()] == [votes.name]
-
-
-@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage", "next-votes"])
-def test_other_commands_take_sets(votes: Path, command: str, tmp_path: Path) -> None:
-    done = succeed(
-        command,
-        votes,
-        "--multi",
-        *(["--methods", "mv,anchored,ds"] if command == "compare" else []),
-    )
-    assert "is read as a class" not in done.stderr  # [] is an answer
-    if command == "compare":  # needs votes
-        return
-    model = tmp_path / "m.finegold"
-    succeed("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
-    for words in ([command, model], ["update", model, votes, "-o", model], [command, model]):
-        succeed(*words)
 
 
 def label_studio(path: Path) -> Path:
@@ -223,17 +182,3 @@ def test_an_answer_that_is_given_again_is_counted_as_repeated_and_a_row_per_opti
         votes = finegold.read(frame, multi=True)
     assert votes.n_votes == 5
     assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (6, 1, 1)
-
-
-def test_different_sets_of_an_annotator_on_a_task_are_joined_and_reported() -> None:
-    frame = {"task": [1, 1, 1, 2], "worker": list("aaab"), "label": ["x;y", "y;z", "x", "x"]}
-    with pytest.warns(FinegoldWarning, match="are one answer: 2 of 4 joined an earlier row"):
-        votes = finegold.read(frame, multi=True)
-    assert (votes.n_votes, votes.counts.repeated) == (4, 0)
-    # A row per option is a layout that needs no warning.
-    assert (
-        finegold.read(
-            {"task": [1, 1, 2], "worker": list("aab"), "label": ["x", "y", "x"]}, multi=True
-        ).n_votes
-        == 3
-    )

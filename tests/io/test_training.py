@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
@@ -37,17 +36,6 @@ def test_soft_labels_are_the_posterior_also_of_a_class_called_task(result: fineg
     assert isinstance(finegold.aggregate(pd.DataFrame(VOTES), "mv").soft_labels(), pd.DataFrame)
     named = finegold.aggregate({**VOTES, "label": ["task"] * 9}, "mv").soft_labels()
     assert named.columns == ["task", "p(task)"]
-
-
-def test_weights_are_one_where_certain_and_zero_where_all_classes_are_equal(
-    result: finegold.Result,
-) -> None:
-    weights = result.sample_weights()
-    assert weights[[0, 2]] == pytest.approx([1, 0], abs=1e-12)
-    two_thirds = -(2 / 3 * np.log(2 / 3) + 1 / 3 * np.log(1 / 3))
-    assert weights[1] == pytest.approx(1 - two_thirds / np.log(3))
-    single = finegold.aggregate({"task": [1, 1], "worker": [1, 2], "label": ["x", "x"]}, "mv")
-    assert single.sample_weights().tolist() == [1]
 
 
 def test_every_purpose_has_its_columns(result: finegold.Result, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import gzip
-import os
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ import pytest
 import finegold
 from finegold.errors import InputError, OutputError
 from finegold.io.writers import write_frame, write_labels, write_pieces
-from finegold.system.files import check_writable, write_bytes
+from finegold.system.files import write_bytes
 from finegold.votes.frames import to_polars
 from tests.support.cli_helpers import write
 
@@ -59,13 +57,6 @@ def test_every_frame_is_written_in_every_format(tmp_path: Path, name: str, kind:
     assert names_in(tmp_path) == [name]
 
 
-def test_the_same_frame_gives_the_same_gzip_bytes(tmp_path: Path) -> None:
-    write_frame(FRAME, tmp_path / "a.csv.gz")
-    write_frame(FRAME, tmp_path / "b.csv.gz")
-    assert (tmp_path / "a.csv.gz").read_bytes()[3:8] == bytes(5)  # no name, no time
-    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
-
-
 def test_a_dash_is_csv_on_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     write_frame(FRAME, "-")
     write_bytes("-", b"more")
@@ -81,26 +72,6 @@ def test_an_unknown_extension_is_an_error_that_lists_the_known_ones(
     with pytest.raises(InputError, match=r"use one of \.csv, .*\.parquet, .*\.csv\.gz"):
         write_frame(FRAME, tmp_path / name)
     assert names_in(tmp_path) == []
-
-
-def test_an_old_file_keeps_its_permissions_and_a_new_one_has_those_of_any_other(
-    tmp_path: Path,
-) -> None:
-    path = write(tmp_path / "out.bin", b"old")
-    path.chmod(0o640)
-    write_bytes(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    write_bytes(tmp_path / "ours", b"")
-    assert (tmp_path / "ours").stat().st_mode == write(tmp_path / "plain", b"").stat().st_mode
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    write_bytes(tmp_path / "link.csv", b"new")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_bytes() == b"new"
 
 
 QUOTA = """
@@ -129,37 +100,6 @@ def test_a_disk_that_takes_no_more_is_named_and_old_files_stay(tmp_path: Path) -
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         names, "old"
     )
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits files as Linux does")
-def test_a_workbook_on_a_full_disk_ends_a_command_in_one_sentence(tmp_path: Path) -> None:
-    write(tmp_path / "votes.csv", ROWS.filter(pl.col("label").is_not_null()).write_csv())
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))"
-    command = f"{limited}; from finegold.cli import main; main()"
-    words = [sys.executable, "-c", command, "convert", "votes.csv", "-o", "x.xlsx"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(
-        "error: x.xlsx cannot be written: the file is too large"
-    )
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
-def test_a_place_that_cannot_be_written_to_is_an_error(
-    tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(OutputError, match=r"there is no folder .*nowhere; create it first"):
-        act(tmp_path / "nowhere" / "out.csv")
-    with pytest.raises(OutputError, match="is a folder; name a file"):
-        act(tmp_path)
-
-    def refuse(*_: object) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(os, "open", refuse)  # the tests may run as root, who may write everywhere
-    with pytest.raises(OutputError, match="there is no permission to write there"):
-        act(tmp_path / "out.csv")
 
 
 def test_a_frame_that_a_format_cannot_hold_is_an_error(tmp_path: Path) -> None:

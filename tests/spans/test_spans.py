@@ -136,13 +136,6 @@ def test_brat_has_a_folder_for_each_annotator(tmp_path):
     assert marks.texts == {"doc": TEXT}
 
 
-def test_a_zip_of_doccano_has_a_file_for_each_user(tmp_path):
-    with zipfile.ZipFile(tmp_path / "e.zip", "w") as archive:
-        for who in ("ann", "bo"):
-            archive.writestr(f"{who}.jsonl", lines({"id": 1, "text": TEXT, "label": [list(ANNA)]}))
-    assert spans.read(tmp_path / "e.zip").spans["annotator"].to_list() == ["ann", "bo"]
-
-
 def test_a_project_of_inception_is_read_but_for_what_nobody_marked(tmp_path):
     with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
         for name in ("ann", "bo", "INITIAL_CAS"):

@@ -110,20 +110,19 @@ def _of_table(given: Any, votes: Annotations) -> Given:
 
 
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Given:
-    source = f"the predictions {name!r}" if name != "predictions" else "the predictions"
     if len(given) not in (2, 3):
-        raise InputError(f"{source} have {len(given)} parts; {FORMS}")
-    classes = to_list(votes.class_names) if len(given) == 2 else list(given[2])
+        raise InputError(f"the predictions {name!r} have {len(given)} parts; {FORMS}")
     tasks = to_list(Names(given[0]))
+    classes = list(given[2]) if len(given) == 3 else to_list(votes.class_names)
     try:
         array = np.asarray(given[1], dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{source} are not an array of numbers; {FORMS}") from None
+        array = np.empty(0)
     if array.shape != (len(tasks), len(classes)):
         known = f"{len(tasks):,} tasks and {len(classes):,} classes ({listed(classes)})"
-        problem = f"{source} are an array of shape {array.shape}, but there are {known}"
+        problem = f"the predictions {name!r} are no array of numbers for {known}"
         raise InputError(f"{problem}; {FORMS}")
-    return source, tasks, classes, array
+    return f"the predictions {name!r}", tasks, classes, array
 
 
 def _codes(classes: list[Any], votes: Annotations) -> Codes:
@@ -170,26 +169,12 @@ def _output(name: str, parts: Given, votes: Annotations) -> ModelOutput:
 
 
 def _check_tasks(source: str, tasks: list[Any], votes: Annotations) -> None:
-    """Refuse tasks that have several rows or are none of the votes, and warn of ids that look
-    shifted.
-    """
+    """Refuse tasks that have several rows or are none of the votes."""
     if repeated := [task for task, n in Counter(map(text_of, tasks)).items() if n > 1]:
         problem = f"the task {repeated[0]} has several rows of predictions; keep one of them"
         raise InputError(problem, source)
-    places = match(tasks, votes.task_names)
-    n_unvoted = int((places == MISSING).sum())
-    n_without = votes.n_tasks - len(np.unique(places[places != MISSING]))
-    if n_unvoted == len(places):
+    if (match(tasks, votes.task_names) == MISSING).all():
         seen = f"the predictions have {tasks[0]!r}, " if tasks else ""
         sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
         problem = f"{source}: none of the {len(tasks):,} tasks has votes"
         raise InputError(f"{problem}; check that tasks are written alike ({sides})")
-    are_most = 2 * n_unvoted > len(places) and 2 * n_without > votes.n_tasks
-    # as many on both sides: ids are shifted
-    if n_unvoted and (n_unvoted == n_without or are_most):
-        example = tasks[int(np.argmax(places == MISSING))]
-        warn_user(
-            f"{source}: {n_unvoted:,} tasks have no votes, such as {example!r}, and"
-            f" {n_without:,} tasks with votes have no predictions; check that tasks are written"
-            " and numbered alike"
-        )
