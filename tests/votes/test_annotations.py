@@ -132,7 +132,7 @@ def test_classes_may_be_given_and_keep_their_order():
     )
     assert a.class_names.tolist() == ["good", "fair", "bad"]
     assert a.cell_class.tolist() == [0, 2]
-    with pytest.raises(InputError, match="'ugly' is not among the given classes"):
+    with pytest.raises(InputError, match="'ugly' is not among the classes"):
         Annotations.from_arrays([1], ["a"], ["ugly"], classes=["good", "bad"])
 
 

@@ -66,7 +66,7 @@ def test_classes_that_nobody_votes_for_can_be_given():
     votes = Annotations.from_matrix(L, classes=[2, 1, 0])
     assert to_list(votes.class_names) == [2, 1, 0]
     assert votes_of(votes) == votes_of(Annotations.from_matrix(L))
-    with pytest.raises(InputError, match=r"label 1 is not among the given classes \[0, 2\]"):
+    with pytest.raises(InputError, match=r"label 1 is not among the classes 0, 2"):
         Annotations.from_matrix(L, classes=[0, 2])
 
 

@@ -18,18 +18,16 @@ from finegold.errors import InputError, use, warn_user
 from finegold.kernels import Votes, cells
 from finegold.votes.encoding import (
     MISSING,
-    Coded,
     Codes,
     Names,
     as_text,
     encode,
     match,
-    renumber,
     series_of,
     text_of,
-    to_list,
 )
 from finegold.votes.hygiene import Hygiene
+from finegold.votes.labels import encode_classes
 
 Repeated = Literal["first", "last", "majority", "all", "error"]
 # the others keep the first vote
@@ -258,22 +256,15 @@ class Annotations:
             raise InputError(
                 f"task, annotator and label must be equally long, but have {shown} entries"
             )
-        gold, n = dict(gold or {}), len(labels)
+        known = {name: truth for name, truth in (gold or {}).items() if truth is not None}
         by_task, by_annotator = encode(tasks), encode(annotators)
-        # labels and truths have one list of classes
-        coded = encode(labels.of([*labels, *gold.values()]) if gold else labels)
-        if classes is not None:
-            chosen = Names(list(classes))
-            codes = match(coded.names, chosen)
-            if (codes == MISSING).any():
-                unknown = coded.names[int(np.argmin(codes))]
-                among = f"the given classes {to_list(chosen)}"
-                raise InputError(f"label {unknown!r} is not among {among}")
-            coded = Coded(renumber(coded.codes, codes), chosen)
+        codes, truths, class_names = encode_classes(
+            encode(labels), list(known.values()), classes, False, lambda row: f"row {row + 1:,}"
+        )
         return cls.from_codes(
-            *(by_task.codes, by_annotator.codes, coded.codes[:n]),
-            *(by_task.names, by_annotator.names, coded.names),
-            gold=(match(list(gold), by_task.names), coded.codes[n:]),
+            *(by_task.codes, by_annotator.codes, codes),
+            *(by_task.names, by_annotator.names, class_names),
+            gold=(match(list(known), by_task.names), truths),
             repeated=repeated,
         )
 

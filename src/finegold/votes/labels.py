@@ -418,25 +418,22 @@ def unify_ids(
             continue
         texts = texts.cast(pl.String)
         odd = texts.filter(texts.str.contains(ODD_ID))
-        shortened = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
-        if 0 < len(shortened) < len(texts):
-            text = (
-                f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut short,"
-                f" such as {shortened[0]}: ids that differed may be one now; export them again as"
-                " text"
+        short = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
+        if 0 < len(short) < len(texts):
+            text = f"{len(short):,} {role} ids look like long numbers that a spreadsheet cut short,"
+            text += (
+                f" such as {short[0]}: ids that differed may be one now; export them again as text"
             )
             findings.append(Finding("ids", text))
         groups = _alike_ids(texts, coded, unified[other]) if len(odd) else []
-        if not groups:
-            continue
-        n_alike = len(texts) - sum(map(len, groups)) + len(groups)
-        if normalise:
+        if normalise and len(odd):
             best = {code: group[0] for group in groups for code in group}
             names = [texts[best.get(n, n)].strip() for n in range(len(texts))]
             coded = coded.renamed(coded.names.of(names))
             unified[role] = encoding.integer_names(coded) if is_text else coded
-        if pairs := [group for group in groups if len(group) > 1]:
-            some = [[f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]] for group in pairs]
+        if groups:
+            n_alike = len(texts) - sum(len(group) - 1 for group in groups)
+            some = [[f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]] for group in groups]
             shown = listed([" = ".join(group) for group in some], SHOWN_GROUPS)
             verb = "were merged into" if normalise else "look like"
             text = f"{len(texts):,} {role} ids {verb} {n_alike:,}: {shown}"
@@ -464,16 +461,14 @@ def _id_key(text: str) -> str:
 
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
-    """Return the codes of ids that look alike, the best form first; and those of ids with spaces
-    around them. Ids that differ in more than spaces are left as they are if merging them would
-    repeat votes.
+    """Return the codes of ids that look alike, the best form first. Ids that differ in more than
+    spaces are left as they are if merging them would repeat votes.
     """
-    has_spaces = (texts.str.len_bytes() != texts.str.strip_chars().str.len_bytes()).to_numpy()
     # rougher than the key, but for all ids at once
     rough = texts.str.to_lowercase().str.replace_all(r"[^a-z0-9_.:/@-]", "")
     rough = rough.str.replace(r"^0+", "").str.replace(r"\.0*$", "")
     is_plain = not texts.str.contains(r"[^\x00-\x7f]|[<&]").any()
-    if is_plain and rough.n_unique() == len(rough) and not has_spaces.any():
+    if is_plain and rough.n_unique() == len(rough):
         return []
     voted = (coded.codes != MISSING) & (other.codes != MISSING)
     code, who = coded.codes[voted].astype(np.int64), other.codes[voted]
@@ -483,7 +478,7 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
         alike: dict[str, list[int]] = defaultdict(list)
         for n, text in enumerate(texts.to_list()):
             alike[key(text)].append(n)
-        groups = [some for some in alike.values() if len(some) > 1 or has_spaces[some[0]]]
+        groups = [some for some in alike.values() if len(some) > 1]
         group_of = np.full(len(texts), MISSING)
         for number, some in enumerate(groups):
             group_of[some] = number
@@ -496,8 +491,9 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
             break
 
     def rank(n: int) -> tuple[bool, bool, int]:
-        is_long = shortest_number(texts[n]) not in (None, texts[n])
-        return bool(has_spaces[n]), is_long, -int(counts[n])
+        text = texts[n]
+        is_long = shortest_number(text) not in (None, text)
+        return text != text.strip(), is_long, -int(counts[n])
 
     return [sorted(some, key=rank) for some in groups]
 
