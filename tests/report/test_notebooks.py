@@ -109,10 +109,8 @@ EVIL = "<script>alert(1)</script>"
 def test_names_cannot_break_out_of_the_page():
     votes = Annotations.from_arrays([EVIL, EVIL, "b"], [EVIL, "w", EVIL], [EVIL, "y", "y"])
     result = finegold.aggregate(votes)
-    for shown in (votes, result):
-        assert "&lt;script&gt;" in shown._repr_html_()
+    assert "&lt;script&gt;" in result._repr_html_()
     views = (
-        votes,
         result,
         result.trust(),
         result.next_votes(),
@@ -120,16 +118,6 @@ def test_names_cannot_break_out_of_the_page():
         finegold.compare(votes, ["mv"]),
     )
     assert [view for view in views if "<script" in view._repr_html_()] == []
-
-
-def test_annotations_say_what_they_hold_and_what_was_left_out():
-    task = ["t1", "t1", "t1", "t2", "t3"]
-    votes = Annotations.from_arrays(task, ["a", "b", "a", "a", "a"], ["x", "y", "x", "x", None])
-    page = votes._repr_html_()
-    assert "3 votes, 2 tasks, 2 annotators" in page
-    assert "1 to 2 votes per task" in page
-    assert "66.7%" in page
-    assert "left out: 1 row without a label, 1 repeated vote, 1 task without any vote" in page
 
 
 def test_a_result_shows_labels_flips_and_annotators_but_not_everything():

@@ -20,8 +20,7 @@ from finegold.io.truth import match_sets
 from finegold.report.sections import Subject
 from finegold.report.sections.sets import options, pairs, set_tasks
 from finegold.results.sets import set_figures
-from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
-from tests.support.archives import pack, unpack
+from finegold.votes.labels import hold_sets
 from tests.support.cli_helpers import run, succeed, write
 from tests.support.sets import simulated_sets
 
@@ -52,32 +51,6 @@ def chosen_in(votes: finegold.Annotations) -> set[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("cell", "separator", "options"),
-    [
-        ("a;b", ";", ["a", "b"]),
-        (" a ; b;;a", ";", ["a", "b"]),
-        ("Paris, Texas;Rome", ";", ["Paris, Texas", "Rome"]),
-        ('["x;y", "z"]', ";", ["x;y", "z"]),
-        ("['a', 'b']", ";", ["a", "b"]),
-        ("{'a'}", ";", ["a"]),
-        ("[1, 2.0]", ";", ["1", "2"]),
-        ('["caf\\u00e9"]', ";", ["café"]),
-        ("[]", ";", []),
-        ("[a, b]", ",", ["[a", "b]"]),  # no list in JSON or Python
-        ("[[1]]", ";", ["[[1]]"]),
-    ],
-)
-def test_a_cell_is_split_into_options(cell: str, separator: str, options: list[str]) -> None:
-    assert options_of(cell, separator) == options
-
-
-def test_the_separator_is_the_first_that_occurs() -> None:
-    assert separator_of(["a,b", "c|d"]) == "|"
-    assert separator_of(["a,b", '["x;y"]']) == ","
-    assert separator_of(["a"]) == ";"
-
-
-@pytest.mark.parametrize(
     ("cells", "counts", "found"),
     [
         (["a;b", "a", "b"], [3, 1, 1], True),
@@ -93,19 +66,6 @@ def test_sets_are_found_where_most_votes_hold_several_labels(
     cells: list[str], counts: list[int], found: bool
 ) -> None:
     assert hold_sets(cells, np.array(counts)) is found
-
-
-def test_one_answer_of_an_export_with_several_labels_is_enough() -> None:
-    assert hold_sets(["a|b", "a", "b"], np.array([1, 5, 5]), of_export=True)
-    assert not hold_sets(["yes|no", "a", "b"], np.array([1, 5, 5]), of_export=True)
-
-
-def test_truths_are_split_so_that_options_are_known() -> None:
-    known = {"a", "b", "Paris, Texas"}
-    assert known_options("Paris, Texas", known) == ["Paris, Texas"]
-    assert known_options("a;b", {"a;b", "a", "b"}) == ["a;b"]
-    assert known_options("a,b", known) == ["a", "b"]
-    assert known_options("a;new", known) == ["a", "new"]
 
 
 @pytest.mark.parametrize(
@@ -213,30 +173,6 @@ def test_options_that_have_no_meaning_for_sets_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         finegold.aggregate(columns(), multi=True, **more)
-
-
-def test_methods_are_compared_on_each_task_and_option() -> None:
-    made = simulated_sets(1, n_tasks=40, n_options=4)
-    found = finegold.compare(made.table(), ["mv", "anchored", "ds"], truth=made.truth, multi=True)
-    assert [row["method"] for row in found.rows()] == ["mv", "multi", "ds"]
-    results = [
-        finegold.aggregate(made.table(), method, multi=True) for method in ("mv", "anchored", "ds")
-    ]
-    for row, result in zip(found.rows(), results, strict=True):
-        yes = result.posterior > 0.5
-        true = [
-            [name in made.truth[task] for name in result.class_names] for task in result.task_names
-        ]
-        assert row["accuracy"] == pytest.approx((yes == true).mean(), abs=0.02)  # ties count a half
-    assert len(found.labels()) == 160
-    without = finegold.compare(
-        made.table(), ["anchored", "ds"], truth=made.truth, multi=True
-    )  # mv is fitted only
-    assert [row["method"] for row in without.rows()] == ["multi", "ds"]
-    assert (
-        found.labels()["task"].to_list()[0]
-        == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
-    )
 
 
 def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
@@ -536,37 +472,6 @@ def test_a_method_is_fitted_to_each_option(method: str) -> None:
     assert result.converged <= alone.converged
 
 
-def test_fits_that_do_not_converge_are_counted() -> None:
-    drawn = simulated_sets(2, n_tasks=60, n_options=4, n_annotators=6)
-    result = finegold.aggregate(drawn.table(), finegold.DS(max_iterations=1), multi=True)
-    assert (result.converged, result.iterations) == (False, 1)
-    assert result.stopped == "4 of 4 fits did not converge"
-    assert (
-        finegold.aggregate(drawn.table(), finegold.DS(tolerance=0.5), multi=True).stopped
-        == "4 fits converged"
-    )
-
-
-def test_sets_are_evaluated_by_several_methods(tmp_path: Path) -> None:
-    votes, truth = (
-        write(tmp_path / "votes.csv", CSV),
-        write(tmp_path / "truth.csv", "task,truth\nt1,x\nt3,z\n"),
-    )
-    done = succeed(
-        "evaluate",
-        votes,
-        "--multi",
-        "--truth",
-        truth,
-        "--method",
-        "anchored,mv,ds,hds,ptbcc",
-        "--json",
-    )
-    assert all(
-        f'"method": "{name}"' in done.stdout for name in ("multi", "mv", "ds", "hds", "ptbcc")
-    )
-
-
 @pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
 def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
     drawn = simulated_sets(3, n_tasks=30, n_options=5, n_annotators=6)
@@ -588,67 +493,29 @@ def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
     assert loaded.counts == result.counts
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("gold.npy", lambda gold: gold + 9),
-        ("posterior.npy", lambda found: found[:, :2]),
-        ("posterior.npy", lambda found: found + 1),
-        ("votes.annotator.npy", lambda who: who + 99),
-    ],
-)
-def test_damaged_sets_are_refused(name: str, change: Any, tmp_path: Path) -> None:
-    finegold.aggregate(VOTES, "ds", gold={"t3": ["x"]}, multi=True).save(tmp_path / "m.finegold")
-    path = tmp_path / "m.finegold"
-    manifest, arrays = unpack(path.read_bytes())
-    arrays[name] = change(arrays[name])
-    path.write_bytes(pack(manifest, arrays))
-    with pytest.raises(InputError, match="is not a result saved by Finegold, or it is damaged"):
-        finegold.load(path)
-
-
 def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) -> None:
     drawn = simulated_sets(3, n_tasks=60, n_options=5, n_annotators=6, votes_per_task=3)
-    votes = tmp_path / "votes.jsonl"
+    votes, page = tmp_path / "votes.jsonl", tmp_path / "report.html"
     pl.DataFrame(drawn.table()).write_ndjson(votes)
-    truth = write(
-        tmp_path / "truth.csv",
-        "task,truth\n" + "".join(f"{t},{';'.join(o) or '[]'}\n" for t, o in drawn.truth.items()),
-    )
-    page, model = tmp_path / "report.html", tmp_path / "m.finegold"
+    rows = [f"{task},{';'.join(chosen) or '[]'}\n" for task, chosen in drawn.truth.items()]
+    truth = write(tmp_path / "truth.csv", "task,truth\n" + "".join(rows))
     succeed("report", votes, "--multi", "--truth", truth, "-o", page)
-    shown = page.read_text()
-    result = finegold.aggregate(drawn.table(), multi=True)
-    truths = match_sets(result.annotations, drawn.truth)
-    subject = Subject(result, true_sets=truths)
-    shown_options, tasks = options(subject), set_tasks(subject)
-    p = result.posterior
+    shown, result = page.read_text(), finegold.aggregate(drawn.table(), multi=True)
+    subject = Subject(result, true_sets=match_sets(result.annotations, drawn.truth))
+    of_options, tasks, p = options(subject), set_tasks(subject), result.posterior
     doubtful = (p > 0.2) & (p < 0.8)
-    rows = tasks["rows"]
     assert tasks["shown"].total == doubtful.any(axis=1).sum() > 0
-    assert [row["confidence"] for row in rows] == sorted(result.confidence[doubtful.any(axis=1)])
-    first = list(result.task_names).index(rows[0]["task"])
-    assert [option for option, _ in rows[0]["doubtful"]] == list(
-        result.class_names[np.flatnonzero(doubtful[first])]
-    )
+    first = list(result.task_names).index(tasks["rows"][0]["task"])
+    named = [option for option, _ in tasks["rows"][0]["doubtful"]]
+    assert named == list(result.class_names[np.flatnonzero(doubtful[first])])
     # option, choices, tasks with it, tasks in doubt
-    counts = {name: tuple(row) for name, _, *row in shown_options["rows"]}
+    counts = {name: tuple(row) for name, _, *row in of_options["rows"]}
     columns = zip((p > 0.5).sum(axis=0), doubtful.sum(axis=0), strict=True)
     assert counts == dict(zip(map(str, result.class_names), columns, strict=True))
     assert all(row["asked"] >= 5 for row in pairs(subject)["rows"])
-    share = shown_options["compared"]["exact_match"]
-    assert f"{100 * share:.0f}\u202f% are right as a whole" in shown
-    words = {
-        *result.class_names,
-        *result.annotator_names,
-        "in doubt",
-        "sensitivity",
-        rows[0]["task"],
-    }
-    assert all(str(word) in shown for word in words)
-    result.save(model)
-    assert run("report", model, "-o", page).exit_code == 0
-    assert run("report", model, "--method", "ds", "-o", page).exit_code == 2
+    share = of_options["compared"]["exact_match"]
+    words = (f"{100 * share:.0f}\u202f% are right as a whole", "in doubt", "sensitivity")
+    assert all(word in shown for word in (*words, *result.class_names, *result.annotator_names))
 
 
 def test_no_share_of_right_sets_is_promised(tmp_path: Path) -> None:

@@ -33,8 +33,6 @@ Repeated = Literal["first", "last", "majority", "all", "error"]
 # the others keep the first vote
 SORT_POLICIES = {"last": cells.LAST, "all": cells.KEEP_ALL}
 MAX_CLASSES = 65_536
-# in a notebook
-CLASSES_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -163,25 +161,6 @@ class Annotations:
         from finegold.votes.hygiene import left_out_words
 
         return left_out_words(self)
-
-    def _repr_html_(self) -> str:
-        from finegold.votes.notebook import Figure, Meter, rows_html
-
-        per_task, shares = self.votes_per_task, self.votes_per_class / self.n_votes
-        low, high = int(per_task.min()), int(per_task.max())
-        span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        rows = [
-            {
-                "class": self.class_names[k],
-                "_": Meter(shares[k]),
-                "share of votes": Figure(f"{shares[k]:.1%}"),
-            }
-            for k in np.argsort(-shares, kind="stable")[:CLASSES_SHOWN].tolist()
-        ]
-        title = f"<b>Annotations</b>: {self.n_votes:,} votes, {self.n_tasks:,} tasks,"
-        notes = [f"{span} votes per task, {per_task.mean():.1f} on average"]
-        notes += [f"left out: {self.left_out}"] if self.left_out else []
-        return rows_html(f"{title} {self.n_annotators:,} annotators", rows, notes, self.n_classes)
 
     def votes(self) -> tuple[Codes, Codes, Codes]:
         """Return task, annotator and class of every vote, in the order of the cells.
