@@ -60,26 +60,6 @@ def test_the_calibration_error_is_the_gap_between_confidence_and_accuracy() -> N
     assert metrics.calibration_error(CERTAIN[:3], codes(0, 1, 2)) == 0
 
 
-def test_opposite_gaps_of_one_bin_cancel_and_those_of_two_bins_do_not() -> None:
-    one_bin = np.array([[0.95, 0.05], [0.95, 0.05]] * 10)
-    right = codes(*[0] * 19, 1)
-    assert metrics.calibration_error(one_bin, right) == pytest.approx(0)
-    assert metrics.calibration_error(one_bin, right, bins=1) == pytest.approx(0)
-
-
-def test_a_confidence_on_the_edge_of_two_bins_belongs_to_the_lower() -> None:
-    posterior = np.array([[0.5, 0.25, 0.25], [0.5, 0.3, 0.2], [0.45, 0.3, 0.25], [0.55, 0.25, 0.2]])
-    gaps = [
-        0.5,
-        0.5,
-        -0.45,
-    ]  # of the tasks with at most 0.5, the last one is wrong; then the one above
-    expected = (abs(sum(gaps)) + 0.45) / 4
-    assert metrics.calibration_error(posterior, codes(0, 0, 1, 0), bins=2) == pytest.approx(
-        expected
-    )
-
-
 def test_without_any_truth_there_is_nothing_to_judge_by() -> None:
     with pytest.raises(InputError, match="no task has a known truth"):
         metrics.accuracy(CERTAIN[:2], NONE)

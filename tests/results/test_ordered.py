@@ -17,7 +17,7 @@ from finegold.results.metrics import (
     quadratic_kappa,
     scale_of,
 )
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import run, succeed, write
 
 ROWS = [("a", [1, 1, 2]), ("b", [3, 3, 3]), ("c", [1, 2, 3]), ("d", [2, 2, 3])]
 CSV = "task,worker,label\n" + "".join(
@@ -135,9 +135,3 @@ def test_agreement_is_weighted(votes: Path, tmp_path: Path) -> None:
         == "ordinal"
     )
     assert json.loads(run("agreement", votes, "--json").stdout)["level"] == "nominal"
-
-
-def test_options_that_contradict_each_other_are_refused(votes: Path) -> None:
-    assert "both list the classes" in refusal_of(
-        "aggregate", votes, "--ordered", "1,2,3", "--classes", "1,2,3"
-    )

@@ -154,27 +154,6 @@ def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
         assert list(finegold.aggregate(table, multi=False).class_names) == ["a", "a;b", "b", "b;a"]
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"gold": {"t9": "a"}}, "none of the 1 truths belongs to a task with votes"),
-        (
-            {"engine": "dask"},
-            "for sets of labels, the method anchored runs on this machine; leave out engine",
-        ),
-        (
-            {"predictions": (["t1"], [[1.0, 0.0, 0.0]])},
-            "predictions cannot be combined with sets of labels; leave out predictions",
-        ),
-    ],
-)
-def test_options_that_have_no_meaning_for_sets_are_refused(
-    more: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        finegold.aggregate(columns(), multi=True, **more)
-
-
 def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
     made = simulated_sets(3, n_tasks=60, n_options=4, n_annotators=6)
     result = finegold.aggregate(made.table(), multi=True)
@@ -322,15 +301,6 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     assert by_option["worker"].tolist() == ["ann"] * 3 + ["bob"] * 3 + ["eve"] * 3
     assert by_option["option"].tolist() == list("abc") * 3
     assert by_option["n_chosen"].tolist() == [1, 1, 1, 1, 2, 1, 1, 0, 0]
-
-
-def test_the_order_of_rows_does_not_matter() -> None:
-    table = pl.DataFrame(simulated_sets(1, n_tasks=60).table())
-    first = finegold.aggregate(table, multi=True).posterior
-    shuffled = finegold.aggregate(
-        table.sample(fraction=1.0, shuffle=True, seed=3), multi=True
-    ).posterior
-    assert (first == shuffled).all()
 
 
 def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_task() -> None:

@@ -1,14 +1,11 @@
 """Votes in, cells out: nothing lost, nothing invented, the order of rows without meaning."""
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from finegold import Annotations, FinegoldWarning, InputError
-from finegold.votes.annotations import count_repeats
-from tests.support.cli_helpers import succeed, write
 
 NAMES = st.one_of(
     st.integers(-(2**40), 2**40),
@@ -88,16 +85,6 @@ def test_of_repeated_votes_the_first_or_the_last_is_kept(rows, policy):
     assert a.counts.rows == len(rows)
 
 
-def test_a_task_with_many_votes_is_sorted_like_a_small_one():
-    rng = np.random.default_rng(0)
-    annotator, label = rng.permutation(500), rng.integers(3, size=500)
-    a = Annotations.from_arrays(np.zeros(500), annotator, label)
-    for c in range(3):
-        assert np.array_equal(
-            a.annotator[a.cell_ptr[c] : a.cell_ptr[c + 1]], np.sort(annotator[label == c])
-        )
-
-
 def test_missing_labels_are_no_votes_and_their_tasks_are_listed():
     a = Annotations.from_arrays(["a", "a", "b", "c"], [1, 2, 1, 3], ["x", None, None, "y"])
     assert a.n_votes == 2
@@ -115,17 +102,6 @@ def test_names_of_mixed_kinds_are_told_apart_by_how_they_are_written():
     assert a.counts.repeated == 1
 
 
-def test_integers_of_a_wide_range_and_of_small_types_are_encoded():
-    wide = Annotations.from_arrays([-(2**60), 2**60, 0], [1, 2, 3], [0, 1, 0])
-    assert wide.task_names.tolist() == [-(2**60), 0, 2**60]
-    small = Annotations.from_arrays(
-        np.array([-100, 100, 0], np.int8), [1, 2, 3], np.array([0, 255, 0], np.uint8)
-    )
-    assert small.task_names.tolist() == [-100, 0, 100]
-    assert small.task_names.values.dtype == pl.Int8
-    assert small.class_names.tolist() == [0, 255]
-
-
 def test_classes_may_be_given_and_keep_their_order():
     a = Annotations.from_arrays(
         [1, 2], ["a", "a"], ["good", "bad"], classes=["good", "fair", "bad"]
@@ -134,13 +110,6 @@ def test_classes_may_be_given_and_keep_their_order():
     assert a.cell_class.tolist() == [0, 2]
     with pytest.raises(InputError, match="'ugly' is not among the classes"):
         Annotations.from_arrays([1], ["a"], ["ugly"], classes=["good", "bad"])
-
-
-def test_many_classes_use_wider_integers():
-    n = 300
-    a = Annotations.from_arrays(np.arange(n), np.zeros(n, int), np.arange(n))
-    assert a.cell_class.dtype == np.uint16
-    assert a.cell_class.tolist() == list(range(n))
 
 
 def test_gold_may_bring_a_class_that_nobody_voted_for():
@@ -258,16 +227,3 @@ def test_the_most_frequent_vote_counts_and_whoever_is_torn_has_not_voted(
         missing,
         n_repeated,
     )
-
-
-def test_pairs_of_repeats_are_counted():
-    votes = Annotations.from_arrays(TASK, WHO, LABEL, repeated="all")
-    assert count_repeats(*votes.votes()) == (4, 1)
-
-
-def test_the_command_line_takes_the_majority_of_repeats(tmp_path):
-    rows = "".join(f"{t},{a},{c}\n" for t, a, c in zip(TASK, WHO, LABEL, strict=True))
-    file = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
-    done = succeed("aggregate", file, "--repeated", "majority", "--method", "mv")
-    assert "left out: 4 repeated votes" in done.stderr
-    assert "2,y,1.0,1,false" in done.stdout

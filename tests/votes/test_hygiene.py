@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.truth import match_truth
-from tests.support.cli_helpers import run, succeed, write
+from tests.support.cli_helpers import succeed, write
 
 HEADER = "task,worker,label\n"
 
@@ -83,31 +82,3 @@ def test_what_was_noticed_stays_with_the_votes_and_is_saved(tmp_path: Path) -> N
         assert found.findings[1].groups == [[("cat", 2), ("Cat", 1)]]
         assert "--" not in "".join(finding.text for finding in found.findings)
         assert one.counts.missing == 4
-
-
-def test_merged_spellings_are_kept_without_a_warning(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,Cat\nt1,a,cat\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = finegold.read(path, normalise=True).hygiene
-    assert [(finding.kind, finding.groups) for finding in found.findings] == [
-        ("merged", [[("cat", 2), ("Cat", 1)]])
-    ]
-
-
-def test_the_summary_counts_each_word_for_no_vote(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "v.csv",
-        f"{HEADER}t0,a,cat\nt0,b,dog\nt1,a,NA\nt1,b,n/a\nt1,c,NA\nt1,d,\nt1,e,cat\n",
-    )
-    said = run("aggregate", path, "--method", "mv", "--json")
-    assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr
-    said = run(
-        "evaluate",
-        path,
-        "--method",
-        "mv",
-        "--truth",
-        write(tmp_path / "t.csv", "task,truth\nt0,cat\n"),
-    )
-    assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -49,12 +48,6 @@ def test_words_that_may_be_a_class_are_no_votes_and_that_is_said(tmp_path: Path,
     ]
 
 
-@pytest.mark.parametrize("word", [*WORDS, *DOUBTFUL])
-def test_no_word_for_missing_makes_classes_of_these_words(tmp_path: Path, word: str) -> None:
-    found = finegold.read(long_table(tmp_path, "a", word, "", "a"), missing=[])
-    assert (to_list(found.class_names), found.counts.missing) == (sorted(["a", word]), 1)
-
-
 def test_missing_replaces_the_list_and_is_case_blind(tmp_path: Path) -> None:
     found = finegold.read(long_table(tmp_path, "a", "SKIP", "NA", "a"), missing=["skip"])
     assert (to_list(found.class_names), found.counts.missing) == (["NA", "a"], 1)
@@ -67,27 +60,6 @@ def test_a_word_among_the_classes_is_a_class(tmp_path: Path) -> None:
         3,
         1,
     )
-
-
-@pytest.mark.parametrize(
-    ("table", "how"),
-    [
-        ("task,a,b\n1,0,-1\n2,1,1\n", {"layout": "wide"}),
-        ("worker,1,2\na,0,1\nb,-1,1\n", {"layout": "transposed"}),
-    ],
-)
-def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(
-    tmp_path: Path, table: str, how: dict[str, str]
-) -> None:
-    path = write(tmp_path / "v.csv", table)
-    with pytest.warns(FinegoldWarning) as said:
-        found = finegold.read(path, **how)
-    assert votes_of(found) == {(1, "a", 0), (1, "b", -1), (2, "a", 1), (2, "b", 1)}
-    assert [str(one.message) for one in said] == [
-        "the label -1 (1) is read as a class; if it means \"no vote\", use missing=['-1']"
-    ]
-    assert to_list(finegold.read(path, missing=[-1], **how).class_names) == [0, 1]
-    assert to_list(finegold.read(path, missing=[], **how).class_names) == [-1, 0, 1]
 
 
 said_by = partial(with_warnings, finegold.read)
@@ -220,22 +192,6 @@ def test_a_label_of_thousands_of_digits_is_read_at_once(tmp_path: Path, label: s
     assert time.perf_counter() - began < 5
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize("labels", [["1", "1.0", "2", "2"], ["cat", "Cat ", "dog", "dog"]])
-def test_frames_are_merged_in_their_own_kind(frame: Any, labels: list[str]) -> None:
-    table = frame({"task": [1, 1, 2, 2], "worker": ["a", "b", "a", "b"], "label": labels})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FinegoldWarning)
-        votes = finegold.read(table, normalise=True)
-    assert votes.n_classes == 2
-    assert votes.class_names.backend == ("pandas" if frame is pd.DataFrame else None)
-
-
-def test_an_integer_and_its_text_are_one_class() -> None:
-    table = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [1, "1", "2"]})
-    assert to_list(finegold.read(table).class_names) == ["1", "2"]
-
-
 def test_wide_tables_and_gold_are_normalised_too(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,cat,Cat\n2,cat,dog\n3,dog,dog\n")
     votes, said = said_by(path, layout="wide", gold={1: "CAT"})
@@ -305,24 +261,6 @@ def test_an_alias_that_cannot_be_used_is_refused(tmp_path: Path, table: str, wor
     assert "alias.csv" in str(refused.value)
 
 
-def test_alias_on_the_command_line(tmp_path: Path) -> None:
-    path, out = long_table(tmp_path, "cat", "kat", "dog", "dog"), tmp_path / "labels.csv"
-    alias = write(tmp_path / "alias.csv", "spelling,class\nkat,cat\n")
-    found = run("aggregate", path, "--method", "mv", "--alias", alias, "-o", out)
-    assert (found.exit_code, "2 classes" in found.stderr) == (0, True), found.stderr
-    assert finegold.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
-    assert run("aggregate", path, "--method", "mv", "--alias", alias, "-o", alias).exit_code == 2
-
-
-def test_a_single_annotator_is_said(tmp_path: Path) -> None:
-    rows = "".join(f"t{number},ann,{number % 2}\n" for number in range(20))
-    _, said = said_by(write(tmp_path / "v.csv", f"task,worker,label\n{rows}"))
-    assert said == [
-        "all 20 votes are those of one annotator, ann, so nothing can be compared; if another column names the "
-        "annotators, use annotator=NAME"
-    ]
-
-
 def test_repeated_votes_that_disagree_are_counted(tmp_path: Path) -> None:
     rows = ["t0,a,x", "t0,a,y", "t0,a,y", "t1,a,x", "t1,a,x", "t1,b,x"]
     path = write(tmp_path / "v.csv", "\n".join(["task,worker,label", *rows, ""]))
@@ -343,16 +281,6 @@ def test_many_repeated_votes_that_disagree_are_said(tmp_path: Path) -> None:
     assert said == [
         "10 pairs of task and annotator have votes that disagree; perhaps ids of tasks or annotators are not unique, "
         "or several questions are in one table; use repeated=RULE to say which votes count"
-    ]
-
-
-def test_gold_of_which_few_match_a_task_shows_an_id_of_each_side(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", "task,worker,label\n0,a,x\n0,b,x\n1,a,y\n")
-    votes, said = said_by(path, gold={"t0": "x", "t1": "y", 1: "y"})
-    assert (votes.counts.gold_unused, votes.gold.tolist()) == (2, [-1, 1])
-    assert said == [
-        "2 gold truths belong to tasks without votes and are not used: the gold has 't0', the votes have 0; check that "
-        "ids are written alike"
     ]
 
 
@@ -392,17 +320,6 @@ def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path)
     truth = write(tmp_path / "truth.csv", "task,truth\nt0,X\n")
     message = refusal_of("evaluate", path, "--truth", truth, "--method", "mv")
     assert f"none of the 1 truths in {truth} is a class of the votes" in message
-
-
-def test_truths_in_another_number_format_are_the_same_classes(tmp_path: Path) -> None:
-    votes = finegold.read(long_table(tmp_path, "1", "1", "2", "2"))
-    truth = write(tmp_path / "truth.csv", "task,truth\nt0,1.0\nt1,02\n")
-    assert match_truth(votes, truth).codes.tolist() == [0, 1]
-
-
-def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there are no votes"):
-        finegold.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
 
 
 @given(

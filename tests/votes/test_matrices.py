@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import finegold
 from finegold import Annotations, InputError
 from finegold.votes.encoding import to_list
-from tests.support.cli_helpers import run, succeed, write
 from tests.support.readers_votes import votes_of
 
 # Snorkel's way: -1 abstains. The function "never" abstains always, "one" votes for class 1 only.
@@ -128,75 +127,6 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
     assert (votes.counts.rows, votes.counts.missing, votes.counts.left_out) == (12, 7, {})
 
 
-def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leave_it_out(tmp_path):
-    path = write(tmp_path / "L.csv", WIDE + ",,1\n")
-    votes = finegold.read(path, layout="wide", missing=["NA"])
-    assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (
-        15,
-        2,
-        13,
-        {},
-    )
-    found = succeed(
-        "aggregate", path, "--layout", "wide", "--method", "mv", "-o", tmp_path / "labels.csv"
-    )
-    assert "the label -1 (7) is read as a class" in found.stderr
-    assert "--missing -1" in found.stderr
-
-
-def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
-    path = write(tmp_path / "v.csv", "worker,t1,t2\nann,0,1\nbob,1,-1\neve,,\ngold,-1,0\n")
-    votes = finegold.read(path, layout="transposed", missing=[-1])
-    assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (6, 3, 3)
-    assert to_list(votes.never_voted) == ["eve"]
-
-
-def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_path):
-    path = write(tmp_path / "L.csv", WIDE)
-    found = succeed(
-        "aggregate",
-        path,
-        "--layout",
-        "wide",
-        "--missing",
-        "-1",
-        "--method",
-        "mv",
-        "-o",
-        tmp_path / "labels.csv",
-        "--json",
-    )
-    assert '"never_voted": [\n    "never"\n  ]' in found.stdout
-    said = run(
-        "aggregate",
-        path,
-        "--layout",
-        "wide",
-        "--missing",
-        "-1",
-        "--method",
-        "mv",
-        "-o",
-        tmp_path / "labels.csv",
-    ).stderr
-    assert (
-        '7 rows without a label (7 "-1"), 1 task without any vote (listed without a label), '
-        in said
-    )
-    assert "1 annotator without any vote: never" in said
-
-
-def test_annotators_of_a_long_table_who_left_all_blank_are_named_too(tmp_path):
-    blank = "".join(f"1,w{i:02},\n" for i in range(12))
-    said = run(
-        "agreement", write(tmp_path / "v.csv", f"task,worker,label\n1,a,x\n1,b,x\n{blank}")
-    ).stderr
-    assert (
-        "12 annotators without any vote: w00, w01, w02, w03, w04, w05, w06, w07, w08, w09 and 2 more"
-        in said
-    )
-
-
 @pytest.mark.parametrize("names", [NAMES, [10, 20, 30]])
 def test_who_never_voted_is_kept_in_a_saved_model(names, tmp_path):
     result = finegold.aggregate(Annotations.from_matrix(L, annotators=names), method="mv")
@@ -208,10 +138,3 @@ def test_who_votes_at_last_is_no_longer_among_those_who_never_voted():
     result = finegold.aggregate(Annotations.from_matrix(L[:, :], annotators=NAMES), method="mv")
     later = Annotations.from_matrix([[1, 1, -1]], annotators=["never", "both", "new"], tasks=[9])
     assert to_list(result.update(later).annotations.never_voted) == ["new"]
-
-
-def test_an_array_given_to_read_is_told_where_to_go():
-    with pytest.raises(
-        InputError, match=r"finegold\.Annotations\.from_matrix\(matrix, abstain=-1\)"
-    ):
-        finegold.aggregate(L)

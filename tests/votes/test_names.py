@@ -16,10 +16,8 @@ from finegold.api.fit import fit
 from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes
-from finegold.votes.encoding import Names, encode, match, of_one_kind, text_of, to_list, to_values
-from finegold.votes.frames import make_frame
+from finegold.votes.encoding import match, of_one_kind, text_of, to_list, to_values
 from finegold.votes.merging import join_names, merge
-from tests.support.cli_helpers import refusal_of, run
 
 LONG = [
     1580661436132757506 + number for number in range(6)
@@ -88,15 +86,6 @@ def test_one_float_among_long_integers_changes_no_other_task():
     }
 
 
-def test_short_ids_do_not_become_floats(tmp_path):
-    merged = merge(votes([0, 1]), votes([0.5]))
-    labels = fit(MajorityVote(), merged).labels()
-    assert sorted(labels["task"].to_list()) == ["0", "0.5", "1"]
-    whole = merge(votes([0, 1]), votes([2.0]))
-    assert to_list(whole.task_names) == [0, 1, 2]
-    assert {type(name) for name in to_list(whole.task_names)} == {int}
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -117,12 +106,6 @@ def test_values_of_several_kinds_become_integers_or_text(values, expected):
     assert list(map(type, unified)) == list(map(type, expected))
 
 
-def test_columns_keep_their_values():
-    for items in ([2**63, -1], ["a\0"]):
-        assert Names(items).to_list() == items
-    assert encode(Names([2**63, -1])).names.tolist() == [-1, 2**63]
-
-
 def test_times_of_nanoseconds_are_no_integers():
     times = np.array(["2026-11-15T10:00:00", "2026-11-15T10:00:01"], "M8[ns]")
     assert to_values(times) == [datetime.datetime(2026, 11, 15, 10, 0, second) for second in (0, 1)]
@@ -134,16 +117,6 @@ def test_values_are_found_by_how_they_are_written():
     assert match(["True", "true", True, 1], np.array([False, True])).tolist() == [1, 1, 1, -1]
     assert match([True], np.array(["False", "True"], dtype=object)).tolist() == [1]
     assert match([LONG[0]], np.array([float(LONG[0])])).tolist() == [-1]
-
-
-def test_series_do_not_turn_one_kind_into_another():
-    assert list(map(repr, Names([True, False]).of([0, 1]))) == ["0", "1"]
-    assert Names([1, 2]).of([LONG[0], 0.5]).to_list() == [str(LONG[0]), "0.5"]
-
-
-def test_a_frame_of_mixed_ids_is_text():
-    frame = make_frame({"task": [0.5, LONG[0], None]})
-    assert frame["task"].to_list() == ["0.5", str(LONG[0]), None]
 
 
 def write(path, rows):
@@ -161,17 +134,6 @@ def test_a_json_file_with_one_float_keeps_long_integers(tmp_path, name):
         else "".join(json.dumps(row) + "\n" for row in rows)
     )
     assert written(to_list(read(path).task_names)) == written([*LONG, 0.5])
-
-
-def test_whole_floats_of_json_are_integers(tmp_path):
-    path = write(
-        tmp_path / "v.jsonl", [{"task": task, "annotator": 1.0, "label": 2.0} for task in (7, 8.0)]
-    )
-    annotations = read(path)
-    assert [to_list(names) for names in (annotations.task_names, annotations.annotator_names)] == [
-        [7, 8],
-        [1],
-    ]
 
 
 @pytest.mark.parametrize(
@@ -195,16 +157,6 @@ def test_files_whose_ids_are_of_different_kinds(tmp_path, one, other, names):
     assert sorted(to_list(found.task_names)) == names
 
 
-def test_the_command_line_keeps_long_ids(tmp_path):
-    model, table = tmp_path / "m.finegold", tmp_path / "labels.csv"
-    write(tmp_path / "a.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in LONG])
-    write(tmp_path / "b.jsonl", [{"task": 0.5, "annotator": 1, "label": "x"}])
-    run("aggregate", tmp_path / "a.jsonl", "--method", "mv", "--save", model)
-    run("update", model, tmp_path / "b.jsonl", "-o", model, "--labels", table)
-    assert pl.read_csv(table, infer_schema=False)["task"].to_list() == [*map(str, LONG), "0.5"]
-    assert written(to_list(finegold.load(model).task_names)) == written([*LONG, 0.5])
-
-
 HUGE = [2**64, 2**64 + 1, -(2**70), 7]
 
 
@@ -222,18 +174,6 @@ def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
         write(tmp_path / "n.jsonl", [{"task": 8, "annotator": 1, "label": "x"}])
     )
     assert to_list(both.task_names) == sorted([*tasks, 8])
-
-
-def test_tables_whose_names_are_not_utf_8_are_refused_and_models_are_written(tmp_path):
-    votes = write(tmp_path / "v.jsonl", [{"task": 1, "annotator": 1, "label": "x"}])
-    odd = str(tmp_path / "odd\udcff")
-    for suffix in ("parquet", "csv"):
-        done = refusal_of("aggregate", votes, "--method", "mv", "-o", f"{odd}.{suffix}")
-        assert "choose another name" in done
-    labels = tmp_path / "labels.csv"
-    done = run("aggregate", votes, "--method", "mv", "-o", labels, "--save", f"{odd}.finegold")
-    assert done.exit_code == 0
-    assert finegold.load(f"{odd}.finegold").method == "mv"
 
 
 def test_signed_and_unsigned_integers_are_the_same_ids():

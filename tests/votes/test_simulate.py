@@ -80,22 +80,10 @@ def test_concentration_decides_whether_annotators_follow_one_prototype() -> None
     assert mixed < 0.6
 
 
-def test_missing_labels_are_rows_without_a_vote() -> None:
-    counts = simulate(2000, 10, 3, missing=0.25).annotations.counts
-    assert counts.missing / counts.rows == pytest.approx(0.25, abs=0.03)
-
-
 def test_the_truth_belongs_to_the_tasks_that_have_votes() -> None:
     simulation = simulate(500, 400, 3, votes_per_task=1, missing=0.5, seed=4)
     assert len(simulation.truth) == simulation.annotations.n_tasks < 500
     assert len(simulation.weights) == simulation.annotations.n_annotators < 400
-
-
-def test_further_prototypes_are_drawn_at_random() -> None:
-    prototypes = simulate(50, 5, 3, n_prototypes=4).prototypes
-    assert prototypes.shape == (4, 3, 3)
-    assert np.allclose(prototypes.sum(axis=2), 1)
-    assert np.diagonal(prototypes[0]).min() > 0.6
 
 
 def test_ptbcc_finds_the_prototypes_again() -> None:
