@@ -40,9 +40,8 @@ def sample_votes(
     rng = np.random.default_rng(seed)
     skill = np.linspace(0.4, 0.9, n_annotators)
     truth = rng.integers(n_classes, size=n_tasks)
-    asked = rng.random((n_tasks, n_annotators)).argsort(axis=1) < rng.integers(
-        3, 7, size=(n_tasks, 1)
-    )
+    places = rng.random((n_tasks, n_annotators)).argsort(axis=1)
+    asked = places < rng.integers(3, 7, size=(n_tasks, 1))
     task, annotator = np.nonzero(asked)
     right = rng.random(len(task)) < skill[annotator]
     label = np.where(right, truth[task], rng.integers(n_classes, size=len(task)))
@@ -76,27 +75,16 @@ def the_order_of_votes_does_not_matter(make: Make) -> None:
 
 
 def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
-    if make().random_start:
-        # random numbers are assigned to tasks in their order
-        return
-    task, annotator, label = sample_votes()
-    there, other = _renaming(int(task.max()) + 1, 3), _renaming(int(annotator.max()) + 1, 4)
-    plain = fit_arrays(make, (task, annotator, label))
-    renamed = fit_arrays(make, (there[task], other[annotator], label))
-    assert np.allclose(plain.posterior, renamed.posterior[there], atol=ROUNDING)
-
-
-def the_names_of_annotators_do_not_matter(make: Make) -> None:
-    """This also holds for methods with a random start and for optimisers that amplify the last
-    digits of sums.
-    """
     for seed in (1, 5):
         task, annotator, label = sample_votes(seed=seed)
-        other = _renaming(int(annotator.max()) + 1, seed)
+        there, other = _renaming(int(task.max()) + 1, 3), _renaming(int(annotator.max()) + 1, seed)
+        if make().random_start:
+            # random numbers are assigned to tasks in their order
+            there = np.arange(len(there))
         plain = fit_arrays(make, (task, annotator, label))
-        renamed = fit_arrays(make, (task, other[annotator], label))
-        assert np.allclose(plain.posterior, renamed.posterior, atol=1e-6)
-        assert np.allclose(plain.accuracy, renamed.accuracy[other], atol=1e-6)
+        renamed = fit_arrays(make, (there[task], other[annotator], label))
+        assert np.allclose(plain.posterior, renamed.posterior[there], atol=ROUNDING)
+        assert np.allclose(plain.accuracy, renamed.accuracy[other], atol=ROUNDING)
 
 
 def renaming_classes_permutes_the_answer(make: Make) -> None:
@@ -119,9 +107,8 @@ def symmetric_votes_are_tied(make: Make) -> None:
         ).T
         said, contrary = said[said != contrary], contrary[said != contrary]
         task = np.tile(np.arange(len(said)), 2)
-        result = fit_arrays(
-            make, (task, np.repeat([0, 1], len(said)), np.concatenate([said, contrary]))
-        )
+        who, votes = np.repeat([0, 1], len(said)), np.concatenate([said, contrary])
+        result = fit_arrays(make, (task, who, votes))
         assert result.tied.all(), result.posterior
         # a tie gives the first class
         assert (result.label_codes == np.minimum(said, contrary)).all()
@@ -132,23 +119,18 @@ def the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def the_input_is_untouched(make: Make) -> None:
-    annotations = Annotations.from_arrays(
-        *sample_votes(), gold={0: 1} if make().takes_gold else None
-    )
+    gold = {0: 1} if make().takes_gold else None
+    annotations = Annotations.from_arrays(*sample_votes(), gold=gold)
     arrays = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-    before = [getattr(annotations, name).copy() for name in arrays]
+    before = {name: getattr(annotations, name).copy() for name in arrays}
     fit(make(), annotations, threads=1)
-    assert all(
-        np.array_equal(old, getattr(annotations, name))
-        for old, name in zip(before, arrays, strict=True)
-    )
+    assert all(np.array_equal(old, getattr(annotations, name)) for name, old in before.items())
 
 
 def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    alone, *others = (
-        fit(make(), annotations, engine=LocalEngine(n, fewest_votes=100)) for n in (1, 2, 4)
-    )
+    engines = [LocalEngine(n, fewest_votes=100) for n in (1, 2, 4)]
+    alone, *others = (fit(make(), annotations, engine=engine) for engine in engines)
     assert all(same_bits(alone, other) for other in others)
 
 
@@ -157,8 +139,8 @@ def blocks_do_not_change_the_answer(make: Make) -> None:
         # each block draws its own random numbers
         return
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    many = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=100))
-    single = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))
+    sizes = (100, 10**9)
+    many, single = (fit(make(), annotations, engine=LocalEngine(1, fewest_votes=n)) for n in sizes)
     assert np.allclose(many.posterior, single.posterior, atol=ROUNDING)
 
 
@@ -219,7 +201,7 @@ def _renaming(n: int, seed: int) -> Column:
 
 LAWS: list[Callable[[Make], None]] = [
     posterior_rows_sum_to_one, the_bound_never_falls, the_order_of_votes_does_not_matter,
-    the_names_of_tasks_and_annotators_do_not_matter, the_names_of_annotators_do_not_matter,
+    the_names_of_tasks_and_annotators_do_not_matter,
     renaming_classes_permutes_the_answer, symmetric_votes_are_tied, the_same_seed_gives_the_same_bits,
     the_input_is_untouched, any_number_of_threads_gives_the_same_bits, blocks_do_not_change_the_answer,
     small_data_behave, a_class_that_nobody_voted_for_behaves, gold_truths_are_kept, saving_and_loading_round_trips,

@@ -10,44 +10,35 @@ import click
 import finegold
 from finegold.system.memory import did_you_mean
 
-# By heading of the help: the commands, and the module of each.
+# the commands by heading of the help
 PANELS = {
-    "Start here": {
-        "demo": "show",
-        "look": "look",
-        "aggregate": "aggregate",
-        "report": "show",
-        "studio": "show",
-    },
-    "How accurate labels are": {
-        "sample": "trust",
-        "certify": "trust",
-        "trust": "trust",
-        "evaluate": "evaluate",
-        "compare": "evaluate",
-        "audit": "trust",
-    },
-    "Look closer": {
-        "agreement": "evaluate",
-        "coverage": "evaluate",
-        "next-votes": "trust",
-        "judges": "judges",
-        "rate": "judges",
-        "rank": "judges",
-        "numbers": "numbers",
-        "spans": "spans",
-    },
-    "Data": {"update": "aggregate", "convert": "data", "export": "data"},
-    "Research": {"methods": "show", "simulate": "data"},
+    "Start here": ["demo", "look", "aggregate", "report", "studio"],
+    "How accurate labels are": ["sample", "certify", "trust", "evaluate", "compare", "audit"],
+    "Look closer": [
+        *("agreement", "coverage", "next-votes", "judges", "rate", "rank", "numbers", "spans")
+    ],
+    "Data": ["update", "convert", "export"],
+    "Research": ["methods", "simulate"],
 }
-HOMES = {name: home for commands in PANELS.values() for name, home in commands.items()}
+MODULES = {
+    "aggregate": ["aggregate", "update"],
+    "data": ["convert", "export", "simulate"],
+    "evaluate": ["evaluate", "compare", "agreement", "coverage"],
+    "judges": ["judges", "rate", "rank"],
+    "look": ["look"],
+    "numbers": ["numbers"],
+    "show": ["demo", "report", "studio", "methods"],
+    "spans": ["spans"],
+    "trust": ["sample", "certify", "trust", "audit", "next-votes"],
+}
+HOMES = {name: module for module, names in MODULES.items() for name in names}
 
 
 class Commands(click.Group):
     """Commands that are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(HOMES)
+        return [name for names in PANELS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
         if cmd_name not in HOMES:
@@ -90,4 +81,4 @@ def app() -> None:
 def every_command() -> dict[str, Any]:
     """Return all commands by name, for the pages and the tests."""
     context = click.Context(app)
-    return {name: app.get_command(context, name) for name in HOMES}
+    return {name: app.get_command(context, name) for name in app.list_commands(context)}

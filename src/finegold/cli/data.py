@@ -139,7 +139,7 @@ class Simulate:
         import polars as pl
 
         from finegold.io.writers import write_frame, write_votes
-        from finegold.system.files import prepared
+        from finegold.system.files import make_folder
         from finegold.votes.simulation import simulate
 
         folder = Path(self.out)
@@ -150,8 +150,8 @@ class Simulate:
         votes = drawn.annotations
         truth = pl.DataFrame({"task": list(votes.task_names), "truth": drawn.truth})
         paths = [str(folder / f"{name}.{self.format}") for name in ("votes", "truth")]
-        with prepared(folder):
-            writers = (partial(write_votes, {"": votes}), partial(write_frame, truth))
-            out.write_all(dict(zip(paths, writers, strict=True)))
+        make_folder(folder)
+        writers = (partial(write_votes, {"": votes}), partial(write_frame, truth))
+        out.write_all(dict(zip(paths, writers, strict=True)))
         n_votes = count(votes.n_votes, "vote")
         say(f"wrote {paths[0]} ({n_votes}) and {paths[1]} ({truth.height} truths)")

@@ -32,7 +32,7 @@ class Demo:
         from finegold.io.truth import match_truth
         from finegold.io.writers import write_frame
         from finegold.results.metrics import accuracy
-        from finegold.system.files import prepared, write_bytes
+        from finegold.system.files import make_folder, write_bytes
         from finegold.votes.sample import TASKS, TRUTH, VOTES
 
         target = Path(self.out)
@@ -51,8 +51,8 @@ class Demo:
         writers["labels.csv"] = partial(write_frame, result.labels())
         writers["annotators.csv"] = partial(write_frame, annotators)
         writers["model.finegold"] = result.save
-        with prepared(target):
-            out.write_all({str(target / name): write for name, write in writers.items()})
+        make_folder(target)
+        out.write_all({str(target / name): write for name, write in writers.items()})
         truth = match_truth(votes, TRUTH).codes
         click.echo(
             f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"

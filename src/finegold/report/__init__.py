@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from finegold.errors import InputError
-from finegold.system.files import prepared, write_bytes
+from finegold.system.files import make_folder, write_bytes
 
 if TYPE_CHECKING:
     from finegold.results.data import ResultData
@@ -52,9 +52,9 @@ def write_report(
     page = render_page(subject, title or f"{kind} by {result.method}")
     write_bytes(path, page.encode("utf-8"))
     if svg is not None:
-        with prepared(Path(svg)):
-            for name, figure in render_figures(page).items():
-                write_bytes(Path(svg) / f"{name}.svg", figure.encode("utf-8"))
+        make_folder(Path(svg))
+        for name, figure in render_figures(page).items():
+            write_bytes(Path(svg) / f"{name}.svg", figure.encode("utf-8"))
 
 
 def require_libraries() -> None:

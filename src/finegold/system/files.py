@@ -114,20 +114,12 @@ def _is_device(target: Path) -> bool:
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
-@contextmanager
-def prepared(folder: Path) -> Iterator[None]:
-    """Create a folder if there is none. If the block fails, remove it again while it is empty."""
-    is_new = not folder.exists()
+def make_folder(folder: Path) -> None:
+    """Create a folder if there is none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"the folder {folder} cannot be created: {error.strerror}") from error
-    try:
-        yield
-    except BaseException:
-        if is_new and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
