@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from finegold.cli.options import CommandLine, as_flag, command, declared, opt
+from finegold.cli.options import Command, CommandLine, as_flag, declared
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.options import option
 from tests.support.cli_helpers import CSV, refusal_of, write
@@ -45,10 +46,9 @@ def bake(*words: str, **chosen: Any) -> Any:
     """Run a command with the options of Bake, and return what it gets, or how it ended."""
     baked = []
 
-    @command
+    @click.command(cls=Command)
     @declared(Bake, "how", **chosen)
-    @opt("-o", "--output", help="Where.")
-    def cook(how: Bake, output: str | None) -> None:
+    def cook(how: Bake) -> None:
         baked.append(how)
 
     result = CliRunner().invoke(cook, list(words))

@@ -186,11 +186,16 @@ def fit_each(
     **more: Any,
 ) -> list[Result]:
     """Read the votes on one question, fit several methods to them, and return their results."""
+    check_one_question(reading)
+    return fit_questions(votes, methods, options, reading, progress, on_step, **more)[""]
+
+
+def check_one_question(reading: ReadOptions) -> None:
+    """Refuse --question all where one question is read."""
     if reading.every_question:
         raise InputError(
             "this works with one question only", remedies=[use(question=Placeholder("NAME"))]
         )
-    return fit_questions(votes, methods, options, reading, progress, on_step, **more)[""]
 
 
 def fit_votes(votes: Any, options: FitOptions, *more: Any, **keywords: Any) -> Result:

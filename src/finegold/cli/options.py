@@ -84,27 +84,6 @@ class Command(click.Command):
             raise click.exceptions.Exit(report_error(error, line)) from error
 
 
-def command(function: Function) -> Command:
-    """Make a command of a function and of the options that its decorators declare."""
-    made: Command = click.command(function.__name__.replace("_", "-"), cls=Command)(function)
-    return made
-
-
-def opt(*flags: str, help: str, **more: Any) -> Decorator:
-    """Declare an option, by default for a file to write."""
-    if not more.keys() & {"is_flag", "type", "metavar"}:
-        more["metavar"] = "OUT"
-    return click.option(*flags, cls=ListedOption, help=help, **more)
-
-
-def switch(*flags: str, help: str, **more: Any) -> Decorator:
-    """Declare an option without a value."""
-    return opt(*flags, help=help, is_flag=True, **more)
-
-
-json_option = switch("--json", help="Print JSON on standard output.")
-
-
 def declared(
     kind: type, parameter: str, names: Iterable[str] | None = None, **defaults: Any
 ) -> Decorator:
@@ -155,7 +134,7 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
         more["multiple"] = about.kind in ("list", "pairs", "paths", "texts")
         if about.choices:
             more["shell_complete"] = partial(_completions, about.choices)
-    return opt(*flags, name, help=help, **more)
+    return click.option(*flags, name, cls=ListedOption, help=help, **more)
 
 
 def _value(name: str, about: Option, given: Any) -> Any:
@@ -275,8 +254,11 @@ class Votes:
 
     def read(self) -> Annotations | Result:
         """Load the saved result, or read the votes, and print what was left out."""
+        from finegold.api.fit import check_one_question
+
         if (result := self._model()) is not None:
             return result
+        check_one_question(self.reading)
         single = replace(self.reading, multi=bool(self.reading.multi))
         return replace(self, reading=single).questions(print_left_out)[""]
 
