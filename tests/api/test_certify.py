@@ -34,8 +34,8 @@ def checked(drawn: Sample) -> dict[str, int]:
 
 def test_a_result_draws_and_certifies_without_files() -> None:
     result = finegold.aggregate(votes_of())
-    drawn = result.sample(60, seed=3)
-    found = result.certify(checked(drawn), drawn)
+    drawn = finegold.sample(result, 60, seed=3)
+    found = finegold.certify(result, checked(drawn), plan=drawn)
     assert found.accuracy is not None
     assert found.accuracy.checked == 60
     assert (
@@ -55,7 +55,7 @@ def test_a_result_draws_and_certifies_without_files() -> None:
 
 def test_saved_sheets_and_plans_come_back(tmp_path: Path) -> None:
     result = finegold.aggregate(votes_of())
-    drawn = result.sample(20)
+    drawn = finegold.sample(result, 20)
     assert drawn.save(tmp_path / "sheet.csv") == tmp_path / "sheet.plan.json"
     assert read_plan(tmp_path / "sheet.plan.json") == drawn.plan
     sheet = pl.read_csv(tmp_path / "sheet.csv", schema_overrides={"truth": pl.String})
@@ -65,17 +65,17 @@ def test_saved_sheets_and_plans_come_back(tmp_path: Path) -> None:
 
 def test_known_truths_are_not_drawn_and_not_counted() -> None:
     result = finegold.aggregate(votes_of(gold={task: task % 2 for task in range(100)}))
-    drawn = result.sample(50)
+    drawn = finegold.sample(result, 50)
     assert drawn.plan.tasks == 100
     assert all(int(task) >= 100 for task, *_ in drawn.plan.rows)
-    labels = result.certify(checked(drawn), drawn).labels(result)
+    labels = finegold.certify(result, checked(drawn), plan=drawn).labels(result)
     assert labels.filter(pl.col("is_gold"))["accepted"].all()
 
 
 def test_the_most_confident_labels_are_the_accepted_ones() -> None:
     result = finegold.aggregate(votes_of(n=1000))
-    drawn = result.sample(300, risk=0.1)
-    found = result.certify(checked(drawn), drawn)
+    drawn = finegold.sample(result, 300, risk=0.1)
+    found = finegold.certify(result, checked(drawn), plan=drawn)
     labels = found.labels(result)
     assert 0 < labels["accepted"].sum() == found.accepted < 1000
     confidence = result.confidence
@@ -85,8 +85,10 @@ def test_the_most_confident_labels_are_the_accepted_ones() -> None:
 
 def test_recalibrated_labels_stay_and_their_probabilities_sum_to_one() -> None:
     result = finegold.aggregate(votes_of(gold={0: 0}))
-    drawn = result.sample(60)
-    found = replace(result.certify(checked(drawn), drawn), recalibration=Recalibration(-1.0, 0.5))
+    drawn = finegold.sample(result, 60)
+    found = replace(
+        finegold.certify(result, checked(drawn), plan=drawn), recalibration=Recalibration(-1.0, 0.5)
+    )
     after = found.apply(result)
     assert after.label_codes.tolist() == result.label_codes.tolist()
     assert after.posterior.sum(axis=1) == pytest.approx(np.ones(N_TASKS))
@@ -98,8 +100,8 @@ def test_recalibrated_labels_stay_and_their_probabilities_sum_to_one() -> None:
 def test_a_class_gets_an_interval_from_twenty_checks_on() -> None:
     result = finegold.aggregate(votes_of())
     for n in (30, 100):
-        drawn = result.sample(n)
-        found = result.certify(checked(drawn), drawn)
+        drawn = finegold.sample(result, n)
+        found = finegold.certify(result, checked(drawn), plan=drawn)
         counts = np.unique(
             result.label_codes[[int(task) for task, *_ in drawn.plan.rows]], return_counts=True
         )[1]
@@ -112,8 +114,10 @@ def test_the_certificate_escapes_names() -> None:
         np.repeat(np.arange(60), 3), np.tile(np.arange(3), 60), ["<b>"] * 180
     )
     result = finegold.aggregate(votes)
-    drawn = result.sample(60)
-    page = result.certify({task: "<b>" for task, *_ in drawn.plan.rows}, drawn)._repr_html_()
+    drawn = finegold.sample(result, 60)
+    page = finegold.certify(
+        result, {task: "<b>" for task, *_ in drawn.plan.rows}, drawn
+    )._repr_html_()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
 
@@ -123,13 +127,13 @@ def test_sets_of_labels_and_wrong_numbers_are_refused() -> None:
         pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x;y", "x"]}), multi=True
     )
     with pytest.raises(finegold.InputError, match="no sample of checks"):
-        sets.sample(1)
+        finegold.sample(sets, 1)
     result = finegold.aggregate(votes_of())
     for options in ({"looks": 0}, {"risk": 0.7}, {"seed": -1}):
         with pytest.raises(finegold.InputError):
-            result.sample(10, **options)
+            finegold.sample(result, 10, **options)
     with pytest.raises(finegold.InputError, match="need the plan"):
-        result.certify({"1": 1})
+        finegold.certify(result, {"1": 1})
 
 
 def test_annotators_have_intervals_from_five_votes_on_known_tasks_on() -> None:

@@ -111,7 +111,10 @@ def test_every_table_calls_tasks_and_annotators_as_the_votes_do():
     )
     names = {"task": "doc", "annotator": "rater", "label": "verdict"}
     result = finegold.aggregate(frame, **names)
-    plan, audited = result.next_votes(safe=0.99), finegold.audit(frame, {"t": "x"}, **names)
+    plan, audited = (
+        finegold.next_votes(result, safe=0.99),
+        finegold.audit(frame, {"t": "x"}, **names),
+    )
     of_tasks = [
         result.labels(),
         result.soft_labels(),

@@ -50,7 +50,7 @@ def test_the_gain_is_what_bayes_expects_of_one_more_vote(result):
 
 
 def test_disputed_tasks_come_first_and_sure_ones_not_at_all(result):
-    plan = result.next_votes()
+    plan = finegold.next_votes(result)
     gains = plan.tasks()["gain"].to_numpy()
     assert (np.diff(gains) <= 0).all()
     assert (result.confidence[plan.ask] < 0.95).all()
@@ -59,8 +59,8 @@ def test_disputed_tasks_come_first_and_sure_ones_not_at_all(result):
 
 
 def test_a_budget_takes_the_most_rewarding(result):
-    every = result.next_votes(safe=0.99)
-    few = result.next_votes(5, safe=0.99)
+    every = finegold.next_votes(result, safe=0.99)
+    few = finegold.next_votes(result, 5, safe=0.99)
     assert few.ask.tolist() == every.ask[:5].tolist()
     assert len(every.ask) > 5
 
@@ -77,10 +77,10 @@ def test_a_budget_takes_the_most_rewarding(result):
 def test_nobody_is_asked_twice_and_known_truths_are_safe(gold, wish, exhausted, safe):
     votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"], gold=gold)
     result = fit(MajorityVote(), votes)
-    plan = result.next_votes(**wish)
+    plan = finegold.next_votes(result, **wish)
     assert (plan.exhausted.tolist(), plan.safe.tolist(), plan.gain[0]) == (exhausted, safe, 0)
     with pytest.raises(InputError, match="no annotator 'zoe'"):
-        result.next_votes(available=["zoe"])
+        finegold.next_votes(result, available=["zoe"])
 
 
 def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
@@ -97,8 +97,7 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     )
     advice = {
         row[0]: row
-        for row in finegold.aggregate(Annotations.from_arrays(*columns), "hds")
-        .next_votes()
+        for row in finegold.next_votes(Annotations.from_arrays(*columns), method="hds")
         .annotators()
         .rows()
     }
@@ -114,9 +113,8 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
 
 @pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])
 def test_any_method_can_plan(method):
-    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next_votes(
-        3, safe=1.0
-    )
+    votes = crowd({f"s{number}": 0.7 for number in range(5)})
+    plan = finegold.next_votes(votes, 3, safe=1.0, method=method)
     assert len(plan.tasks()) == 3
     assert (plan.gain >= 0).all()
 
@@ -131,7 +129,7 @@ def test_any_method_can_plan(method):
 )
 def test_wishes_that_make_no_sense_are_refused(result, wish, words):
     with pytest.raises(InputError, match=words):
-        result.next_votes(**wish)
+        finegold.next_votes(result, **wish)
 
 
 def test_the_command_writes_tables_and_json(tmp_path):
@@ -188,7 +186,7 @@ def model_of(tmp_path, rows):
 
 
 def test_a_plan_says_what_it_comes_to(result):
-    plan = result.next_votes(budget=2)
+    plan = finegold.next_votes(result, budget=2)
     assert repr(plan).startswith(
         f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; "
     )

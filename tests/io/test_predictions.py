@@ -98,7 +98,7 @@ def test_tasks_with_predictions_only_are_labelled_and_marked():
     only = labels.tail(N - VOTED)
     assert (only["label"] == pl.Series(CLASSES)[truth[VOTED:].tolist()]).mean() > 0.8
     assert np.allclose(only.select(CLASSES).to_numpy(), result.combined.posterior)
-    plan = result.next_votes()
+    plan = finegold.next_votes(result)
     assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
 
 

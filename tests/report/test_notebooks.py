@@ -113,7 +113,7 @@ def test_names_cannot_break_out_of_the_page():
     views = (
         result,
         result.trust(),
-        result.next_votes(),
+        finegold.next_votes(result),
         finegold.agreement(votes),
         finegold.compare(votes, ["mv"]),
     )
@@ -137,7 +137,7 @@ def test_agreement_trust_plans_and_comparisons_show_themselves():
     agreement, trust, plan = (
         finegold.agreement(votes.annotations),
         result.trust(votes.truth),
-        result.next_votes(budget=7),
+        finegold.next_votes(result, budget=7),
     )
     compared = finegold.compare(votes.annotations, ["mv", "ds"])
     assert (

@@ -14,6 +14,7 @@ from finegold.api.result import Result
 from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.calibration import keep_temperature
+from finegold.insight.next_votes import Plan, plan
 from finegold.io.options import Reading
 from finegold.io.read import read
 from finegold.io.truth import with_gold
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from finegold.api.options import Fitting
-    from finegold.insight.next_votes import Plan
     from finegold.results.data import ResultData, Step
 
 
@@ -138,7 +138,8 @@ def next_votes(
         >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
         [1]
     """
-    return result_of(votes, method, keywords).next_votes(budget, available=available, safe=safe)
+    result = result_of(votes, method, keywords)
+    return plan(result, budget, annotators=available, safe=safe)
 
 
 def update(

@@ -17,11 +17,8 @@ from finegold.votes.encoding import match
 from finegold.votes.frames import make_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from finegold.api.certify import Certificate
-    from finegold.api.sample import Sample
-    from finegold.insight.next_votes import Plan
     from finegold.insight.overview import Trust
 
 # the user's kind of data frame: Polars unless the votes came in another
@@ -327,47 +324,6 @@ class Result(ResultData, Generic[Frame]):
         from finegold.api.aggregate import update
 
         return update(self, votes, gold=gold, **more)
-
-    def next_votes(
-        self,
-        budget: int | None = None,
-        *,
-        available: Sequence[Any] | None = None,
-        safe: float = 0.95,
-    ) -> Plan:
-        """Return the tasks for which further votes are worth most, as `finegold.next_votes`.
-
-        Args:
-            budget: The largest number of votes to plan, one per task. By default there is no limit.
-            available: The annotators who may vote next. The default is all, in proportion to their
-                votes so far.
-            safe: A label with at least this probability needs no further vote.
-        """
-        from finegold.insight.next_votes import plan
-
-        return plan(self, budget, annotators=available, safe=safe)
-
-    def sample(self, n: int = 100, **options: Any) -> Sample:
-        """Draw the tasks that a person checks, as `finegold.sample`.
-
-        Args:
-            n: The number of tasks to check.
-            **options: `risk`, `seed`, `looks` and `items`, as in `finegold.sample`.
-        """
-        from finegold.api.sample import sample
-
-        return sample(self, n, **options)
-
-    def certify(self, checks: Any, plan: Any = None) -> Certificate:
-        """Estimate how accurate all labels are from a completed sheet, as `finegold.certify`.
-
-        Args:
-            checks (path, data frame or mapping): The filled sheet, or task -> truth.
-            plan (Plan, Sample or path): The plan. By default, the file beside the sheet.
-        """
-        from finegold.api.certify import certify
-
-        return certify(self, checks, plan=plan)
 
     def save(self, path: str | Path) -> None:
         """Save everything, with the votes, in one file that `finegold.load` reads.

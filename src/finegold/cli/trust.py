@@ -200,6 +200,7 @@ class NextVotes:
     json: bool = o.json_flag()
 
     def run(self, votes: o.Votes) -> None:
+        from finegold.api import aggregate as api
         from finegold.votes.frames import to_polars
 
         result, available = votes.result(), self.available
@@ -207,7 +208,7 @@ class NextVotes:
         if available is not None:
             known = {str(name): name for name in result.annotator_names}
             available = [known.get(name, name) for name in available]
-        plan = result.next_votes(self.budget, available=available, safe=self.safe)
+        plan = api.next_votes(result, self.budget, available=available, safe=self.safe)
         tables = {self.output: plan.tasks, self.safe_tasks: plan.safe_tasks}
         out.write_tables(tables | {self.annotators: plan.annotators})
         n_safe, n_exhausted, n_asked = (

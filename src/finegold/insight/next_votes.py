@@ -54,7 +54,7 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Where the next votes are worth most: the result of `Result.next`.
+    """Where the next votes are worth most: the result of `finegold.next_votes`.
 
     Attributes:
         result (Result): The result that the plan is for.
@@ -142,7 +142,7 @@ def plan(
     annotators: Sequence[Any] | None = None,
     safe: float = 0.95,
 ) -> Plan:
-    """Plan the next votes, as `finegold.Result.next` does."""
+    """Plan the next votes, as `finegold.next_votes` does."""
     if budget is not None and not (isinstance(budget, int | np.integer) and budget >= 1):
         raise InputError(f"budget must be a whole number, at least 1 vote, not {budget!r}")
     if not 0 < safe <= 1:
