@@ -150,7 +150,7 @@ test_what_the_user_can_ask = check_each({
     "gold that a tool does not have": refuses("log.json", LOG, "an export of Inspect has no gold marks", gold=True),
     "tasks that have ids": refuses("log.json", LOG, "leave out task", task="id"),
     "a question that is not there": refuses(
-        FILE, LABEL_STUDIO, 'no question "snt"; it has "sent" (3 votes); did you mean "sent"?', question="snt"
+        FILE, LABEL_STUDIO, 'no question "snt"; it has "sent" (3 votes); did you mean sent?', question="snt"
     ),
     "all questions at once": refuses(FILE, LABEL_STUDIO, "read_each", question="all"),
     "gold marks that contradict each other": refuses(

@@ -51,8 +51,6 @@ class Role:
     option: str
     words: frozenset[str]
     others: tuple[frozenset[str], ...] = ()
-    # the names that an error lists
-    shown: str = ""
 
 
 def words_in(names: str, end: str = "") -> frozenset[str]:
@@ -60,16 +58,10 @@ def words_in(names: str, end: str = "") -> frozenset[str]:
     return frozenset([*names.split(), *(name + end for name in names.split())])
 
 
-TASKS = "task item question unit hit example instance"
-# beside an id they hold what was shown
-CONTENTS = "image text"
 ANNOTATORS = (
     "annotator worker user rater judge evaluator performer labeler labeller coder reviewer"
     " participant"
 )
-LABELS = "label answer response rating choice class verdict vote judgment judgement annotation"
-# beside a label they describe the task
-CATEGORIES = "category sentiment winner"
 # pandas writes its row numbers without a name
 INDEX = frozenset({"", "unnamed0"})
 
@@ -79,31 +71,31 @@ TIMES = words_in(
     " lastpage startlanguage seed ipaddr refurl"
 )
 # A column "prompt" or "sample" may hold the text beside an id; one with "id" behind it names the
-# tasks of LLM judges.
+# tasks of LLM judges. An image or a text beside an id is what was shown.
 TASK = Role(
     "task",
     "task",
-    words_in(TASKS, "id") | words_in("promptid sampleid docid"),
-    (words_in(CONTENTS, "id"),),
-    f"{TASKS} prompt_id sample_id doc_id {CONTENTS}",
+    words_in("task item question unit hit example instance", "id")
+    | words_in("promptid sampleid docid"),
+    (words_in("image text", "id"),),
 )
-ANNOTATOR = Role(
-    "annotator",
-    "annotator",
-    words_in(ANNOTATORS, "id"),
-    (words_in("model", "id"),),
-    f"{ANNOTATORS} model",
+ANNOTATOR = Role("annotator", "annotator", words_in(ANNOTATORS, "id"), (words_in("model", "id"),))
+# a category beside a label describes the task
+LABEL = Role(
+    "label",
+    "label",
+    words_in(
+        "label answer response rating choice class verdict vote judgment judgement annotation"
+    ),
+    (words_in("category sentiment winner"),),
 )
-LABEL = Role("label", "label", words_in(LABELS), (words_in(CATEGORIES),), f"{LABELS} {CATEGORIES}")
 TRUTH = Role("truth", "label", words_in("truth gold groundtruth goldlabel truelabel"))
 # Tells several questions apart that each annotator answers about a task.
 QUESTION = Role(
     "question", "question", words_in("criterion criteria aspect dimension attribute metric rubric")
 )
 # In a wide table, row ids would otherwise be taken for an annotator.
-WIDE_TASK = Role(
-    "task", "task", TASK.words | {"id", "index"}, (INDEX, *TASK.others), f"{TASK.shown} id index"
-)
+WIDE_TASK = Role("task", "task", TASK.words | {"id", "index"}, (INDEX, *TASK.others))
 # In a transposed table a row is a respondent, whom surveys know by many names.
 RESPONDENT = Role(
     "annotator",
@@ -112,7 +104,6 @@ RESPONDENT = Role(
     | words_in("respondent prolific", "id")
     | words_in("responseid prolificpid email emailaddress name id index"),
     (INDEX,),
-    f"{ANNOTATORS} respondent email name id",
 )
 KNOWN = frozenset().union(*(role.words for role in (TASK, ANNOTATOR, LABEL, WIDE_TASK)))
 
@@ -134,23 +125,12 @@ def list_names(columns: Iterable[Any], most: int = 20) -> str:
 class LostColumnsError(InputError):
     """No column, or more than one, has a name that is known for a role."""
 
-    def __init__(
-        self,
-        problem: str,
-        remedy: Remedy,
-        brief: str,
-        lost: Sequence[Role],
-        known: Mapping[str, Any],
-        among: Sequence[Any] = (),
-    ) -> None:
-        super().__init__(problem, remedies=[remedy])
-        # without lists of columns and of known names
-        self.brief = brief
-        self.lost = lost
-        # the columns of the other roles, by the role's name
-        self.known = known
-        # the columns that could each have the role, where there are several
-        self.among = among
+    # the roles without a column
+    lost: Sequence[Role] = ()
+    # the columns of the other roles, by the role's name
+    known: Mapping[str, Any] = {}
+    # the columns that could each have the role, where there are several
+    among: Sequence[Any] = ()
 
 
 @contextmanager
@@ -182,13 +162,11 @@ def find_columns(columns: Sequence[Any], name_of: dict[Role, Any]) -> list[Any]:
         raise InputError(
             "there are no columns; expected a table with a header and at least one vote"
         )
-    brief = f"there is no {' and no '.join(role.name for role in lost)} column"
-    problem = f"{brief} among {list_names(columns)}"
-    shown = [f"{', '.join(role.shown.split())} ({role.name})" for role in lost if role.shown]
-    if shown:
-        problem += f"; the names that Finegold knows are {' and '.join(shown)}"
+    problem = f"there is no {' and no '.join(role.name for role in lost)} column"
     text = "to name it" if len(lost) == 1 else "to name them"
-    raise LostColumnsError(problem, _naming(dict.fromkeys(lost, NAME), text), brief, lost, known)
+    error = LostColumnsError(problem, remedies=[_naming(dict.fromkeys(lost, NAME), text)])
+    error.lost, error.known = lost, known
+    raise error
 
 
 def find_column(columns: Sequence[Any], role: Role, name: Any) -> Any:
@@ -214,21 +192,16 @@ def named_column(columns: Sequence[Any], name: Any, role: Role) -> Any:
     """Return the column that the user names, by its exact name or ignoring case."""
     if name in columns:
         return name
-    matches = [
-        column
-        for column in columns
-        if str(column).strip().casefold() == str(name).strip().casefold()
-    ]
-    if matches:
+    wanted = str(name).strip().casefold()
+    if matches := [column for column in columns if str(column).strip().casefold() == wanted]:
         return the_only(matches, role)
-    problem = (
-        f'there is no column "{name}" for the {role.name}; the columns are {list_names(columns)}'
-    )
+    listing = list_names(columns)
+    problem = f'there is no column "{name}" for the {role.name}; the columns are {listing}'
     near = difflib.get_close_matches(str(name), map(str, columns), n=1)
-    remedies = [_naming({role: near[0]})] if near and role.option else []
-    raise InputError(
-        f'{problem}; did you mean "{near[0]}"?' if near else problem, remedies=remedies
-    )
+    if not near:
+        raise InputError(problem)
+    remedies = [_naming({role: near[0]})] if role.option else []
+    raise InputError(f'{problem}; did you mean "{near[0]}"?', remedies=remedies)
 
 
 def the_only(matches: list[Any], role: Role) -> Any:
@@ -240,18 +213,17 @@ def the_only(matches: list[Any], role: Role) -> Any:
 
 def _several(matches: list[Any], role: Role, known: Mapping[str, Any]) -> LostColumnsError:
     problem = f"the columns {list_names(matches)} could each be the {role.name}"
-    remedy = _naming({role: NAME}, "to say which")
-    return LostColumnsError(problem, remedy, problem, [role], known, matches)
+    error = LostColumnsError(problem, remedies=[_naming({role: NAME}, "to say which")])
+    error.lost, error.known, error.among = [role], known, matches
+    return error
 
 
 def _naming(columns: dict[Role, str], text: str = "") -> Remedy:
     if not all(role.option for role in columns):
-        return use(
-            text=f"name the column {' and '.join(role.name for role in columns)} in the file"
-        )
-    return use(
-        text=text, **{role.option.replace("-", "_"): column for role, column in columns.items()}
-    )
+        names = " and ".join(role.name for role in columns)
+        return use(text=f"name the column {names} in the file")
+    named = {role.option.replace("-", "_"): column for role, column in columns.items()}
+    return use(text=text, **named)
 
 
 # What the values of a column look like
@@ -401,10 +373,9 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     table = opened.read(columns)
     labels, groups = _groups_of_votes(table, columns, ids)
     rows = encode_ids(table[str(ids)], opened.is_text).codes
-    has_votes = np.logical_or.reduce([column.codes != MISSING for column in labels.values()])
-    named = rows[(rows != MISSING) | has_votes]
+    named = rows[rows != MISSING]
     # a row is named once
-    if not groups or (named == MISSING).any() or len(np.unique(named)) != len(named):
+    if not groups or len(np.unique(named)) != len(named):
         return None
     votes = max(groups, key=len)
     if not is_transposed and sum(map(names_person, votes)) > 1:

@@ -386,7 +386,7 @@ def explain_lost_columns(
         if proposed := propose_long(tried, lost, error.known):
             remedy = use(text="if these are the columns", **proposed)
             return InputError(error.problem, error.where, [remedy])
-    problem, remedies = error.brief, list(error.remedies)
+    problem, remedies = error.problem, list(error.remedies)
     if shape is not None:
         doubt, remedy = _explain_shape(shape)
         if shape.truths:

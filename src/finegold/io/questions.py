@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +11,8 @@ import polars as pl
 from finegold.errors import InputError, Placeholder, use
 from finegold.io.exports import ALL
 from finegold.io.tables import IDS
-from finegold.votes.encoding import Encoder, text_of
+from finegold.system.memory import did_you_mean
+from finegold.votes.encoding import Encoder, listed, text_of
 
 # questions in a message
 MOST_LISTED = 20
@@ -52,25 +52,18 @@ class Questions:
         if wanted is None and len(self.encoders) > 1:
             raise several_questions(name, self.n_votes, column)
         if wanted not in (None, ALL, *self.encoders):
-            near = difflib.get_close_matches(wanted or "", self.encoders, n=1)
-            meant = f'; did you mean "{near[0]}"?' if near else ""
+            meant = did_you_mean(wanted or "", self.encoders)
             listing = list_questions(self.n_votes)
             raise InputError(f'{name} has no question "{wanted}"; it has {listing}{meant}')
-        for question in sorted(self.encoders):
-            if wanted in (None, ALL, question):
-                encoder = self.encoders[question]
-                for part in self.common:
-                    encoder.add(part)
-                yield question, encoder
+        for question in sorted(self.encoders) if wanted in (None, ALL) else [wanted or ""]:
+            for part in self.common:
+                self.encoders[question].add(part)
+            yield question, self.encoders[question]
 
 
 def list_questions(n_votes: Counter[str]) -> str:
-    listing = [
-        f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})'
-        for question, n in n_votes.most_common(MOST_LISTED)
-    ]
-    more = len(n_votes) - len(listing)
-    return ", ".join([*listing, *([f"and {more:,} more"] if more > 0 else [])])
+    votes = {name: f"{n:,} {'vote' if n == 1 else 'votes'}" for name, n in n_votes.most_common()}
+    return listed((f'"{name}" ({n})' for name, n in votes.items()), MOST_LISTED)
 
 
 def several_questions(name: str, n_votes: Counter[str], column: Any = None) -> InputError:
@@ -78,8 +71,5 @@ def several_questions(name: str, n_votes: Counter[str], column: Any = None) -> I
     told = f' (the column "{column}")' if column is not None else ""
     problem = f"{name} asks {len(n_votes):,} questions{told}: {list_questions(n_votes)}"
     one = Placeholder("NAME" if column is None else f"{column}=NAME")
-    remedies = [
-        use(question=one, text="for one of them"),
-        use(question=ALL, when="where several results can be shown"),
-    ]
-    return InputError(problem, remedies=remedies)
+    every = use(question=ALL, when="where several results can be shown")
+    return InputError(problem, remedies=[use(question=one, text="for one of them"), every])

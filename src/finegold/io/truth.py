@@ -90,10 +90,9 @@ def read_truth(
             elif len(columns) == 2 and len(own) == 1 and own[0] in columns:
                 (task,) = (column for column in columns if column != own[0])
         role = TRUTH if label is None and candidates(columns, TRUTH) else LABEL
-        shown = f"truth gold ground_truth {LABEL.shown}"
         by_role = {
             replace(TASK, option=f"{prefix}task" if prefix else ""): task,
-            replace(role, name=what, option=f"{prefix}label" if prefix else "", shown=shown): label,
+            replace(role, name=what, option=f"{prefix}label" if prefix else ""): label,
         }
         try:
             with roles.columns_of(opened):

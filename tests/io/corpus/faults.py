@@ -53,7 +53,7 @@ FAULTS_CASES = (
     case("counts that are shares", {"v.csv": by_task("item,yes,no", lambda t: [t, 0.25, 0.75])}, None, "'0.25' is not a number of votes", asks="--layout counts"),
     case("a column of criteria", {"v.csv": CRITERIA}, None, 'asks 2 questions (the column "criterion"): "style" (60 votes), "truth" (60 votes)'),
     case("a column of criteria, one of them", {"v.csv": CRITERIA}, 60, asks="--question criterion=style"),
-    case("a criterion that is not there", {"v.csv": CRITERIA}, None, 'has no question "stile"', 'did you mean "style"?', asks="--question criterion=stile"),
+    case("a criterion that is not there", {"v.csv": CRITERIA}, None, 'has no question "stile"', "did you mean style?", asks="--question criterion=stile"),
     case("two columns of labels", {"v.csv": TWO_LABELS}, None, 'asks 2 questions: "quality" (60 votes), "style" (60 votes)', asks="--label quality,style"),
     case("one of two columns of labels", {"v.csv": TWO_LABELS}, 60, asks="--label quality,style --question style"),
     case("tasks of two columns", {"v.csv": rows("doc,system,worker,label", lambda t, w: [t // 2, t % 2, w, vote(t, w)])}, 60, "20 tasks", asks="--task doc,system"),

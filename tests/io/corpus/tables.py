@@ -160,7 +160,7 @@ NOT_VOTES = (
     _refused("title in a row of empty cells", b"Results of May,,\n" + table(LONG), "line 1 holds a title", "--header-line 2", pasted=36),
     _refused("latin-1, and not said", joined(long_rows(classes=("fée", "été"))).encode("latin-1"), "it looks like latin-1", "--encoding latin-1", pasted=36),
     _refused("cp1252, and not said", joined(long_rows(classes=("“yes”", "no"))).encode("cp1252"), "it looks like cp1252", "--encoding cp1252", pasted=36),
-    _refused("names that are not known", table(long_rows(("thing", "who", "said"))), "the names that Finegold knows are", "try: finegold aggregate votes.csv --method mv -o labels.csv --task thing --annotator who --label said", pasted=36),
+    _refused("names that are not known", table(long_rows(("thing", "who", "said"))), "try: finegold aggregate votes.csv --method mv -o labels.csv --task thing --annotator who --label said", pasted=36),
     _refused("names with spaces and quotes", table(long_rows(("the thing", "who's it", "said"))), "--task 'the thing' --annotator 'who'\"'\"'s it' --label said", pasted=36),
     _refused("a misspelt name", table(LONG), 'did you mean "worker"?', "--annotator worker", asks="--annotator wroker", pasted=36),
     _refused("two columns of tasks", table([[*row, row[0]] if n else [*row, "item"] for n, row in enumerate(LONG)]), "could each be the task", "--task task", pasted=36),
