@@ -44,7 +44,7 @@ from finegold.insight.judges.panels import (
 )
 from finegold.insight.judges.ranking import Ranking, rank_systems
 from finegold.insight.judges.scores import JudgeScore, best_first, places, score_judges
-from finegold.insight.notebook import judges_html
+from finegold.insight.notebook import frame_html
 from finegold.io.judge_calls import MOST_CLASSES
 from finegold.io.judge_logs import (
     TIED,
@@ -400,7 +400,11 @@ class JudgeReport:
         title = f"<b>{log.n_judges:,} judges</b>, {worth}: {log.n_verdicts:,} verdicts on"
         title += f" {log.n_items:,} items, {log.n_failed:,} failed"
         notes = [str(self.log.reading), *self.notes]
-        return judges_html(title, [one.plain() for one in self.scores], notes)
+        columns = (
+            *("judge", "accuracy", "accuracy_low", "accuracy_high", "undecided"),
+            *("position_bias", "swap_consistency", "failed", "cost"),
+        )
+        return frame_html(title, self.table(), notes, columns)
 
     def __repr__(self) -> str:
         return f"JudgeReport({self.log!r}, worth {self.effective:.1f} independent judges)"

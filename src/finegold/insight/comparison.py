@@ -82,15 +82,13 @@ class Comparison:
         return make_frame({"task": tasks, **names}, like=tasks)
 
     def _repr_html_(self) -> str:
-        from finegold.votes.notebook import rows_html
+        from finegold.insight.notebook import frame_html
 
-        shown = ("method", "accuracy", "log_loss", "flips", "mean_confidence", "seconds")
-        rows = [
-            {name.replace("_", " "): row[name] for name in shown if name in row}
-            for row in self.rows()
-        ]
-        n_tasks = len(self.majority.label_codes)
-        return rows_html(f"<b>Comparison</b> of {len(rows):,} methods on {n_tasks:,} tasks", rows)
+        known = WITH_TRUTH[:2] if self.truth is not None else ()
+        columns = ("method", *known, "flips", "mean_confidence", "seconds")
+        n_tasks = f"{len(self.majority.label_codes):,}"
+        title = f"<b>Comparison</b> of {len(self.results):,} methods on {n_tasks} tasks"
+        return frame_html(title, self.table(), columns=columns)
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:

@@ -23,7 +23,7 @@ from finegold.results.data import TASKS_PER_RUN, ResultData, rows_of
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations, kernel_votes
-from finegold.votes.encoding import MISSING, Codes, match, to_list
+from finegold.votes.encoding import MISSING, Codes, listed, match, to_list
 from finegold.votes.frames import make_frame
 
 # of the tasks, from which a warning says how many labels depend on the rule for ties
@@ -94,9 +94,7 @@ def _in_words(parts: list[tuple[float, str]], class_shares: float) -> str:
     contra = sorted(part for part in parts if part[0] <= 0)
     said = []
     for side, some in (("for", pro), ("against", contra)):
-        shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in some[:MAX_NAMED])
-        if rest := [weight for weight, _ in some[MAX_NAMED:]]:
-            shown += f" and {len(rest)} more {sum(rest):+.1f}"
+        shown = listed((f"{name} {weight:+.1f}" for weight, name in some), MAX_NAMED)
         said += [f"{side}: {shown}"] if some else []
     return "; ".join([*said, f"class shares {class_shares:+.1f}"])
 

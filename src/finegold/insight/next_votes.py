@@ -26,7 +26,7 @@ from finegold.results.data import ResultData, suggested_accuracies
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, match, to_list
-from finegold.votes.frames import make_frame, to_polars
+from finegold.votes.frames import make_frame
 
 # in a notebook
 TASKS_SHOWN = 5
@@ -79,13 +79,12 @@ class Plan:
         return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {some:,} annotators to look after)"
 
     def _repr_html_(self) -> str:
-        from finegold.votes.notebook import rows_html
+        from finegold.insight.notebook import frame_html
 
         names = to_list(self.result.annotator_names)
-        rows = to_polars(self.tasks()).head(TASKS_SHOWN).to_dicts()
         title = f"<b>Plan</b>: {len(self.ask):,} tasks to ask about, {int(self.safe.sum()):,} safe"
         advice = [f"{each.action} {names[each.annotator]}: {each.why}" for each in self.advice]
-        return rows_html(title, rows, advice[:TASKS_SHOWN], len(self.ask))
+        return frame_html(title, self.tasks(), advice[:TASKS_SHOWN], most=TASKS_SHOWN)
 
     def tasks(self) -> Any:
         """Return the tasks to ask about.

@@ -225,9 +225,10 @@ class Ranking:
         return {"systems": systems, "win_rates": rates, "judges": judges, "notes": self.notes}
 
     def _repr_html_(self) -> str:
-        from finegold.insight.notebook import ranking_html
+        from finegold.insight.notebook import frame_html
 
-        return ranking_html(self)
+        title = f"<b>Ranking</b> of {len(self.standings):,} systems"
+        return frame_html(title, self.table(), self.notes)
 
 
 def rank_systems(
