@@ -52,9 +52,6 @@ class OneCoin(Method):
         start_from_shares(block)  # the share of votes for each class, and known truths
         return _sums(block, 0.0)
 
-    def begin(self, statistics: Sums) -> Parameters:
-        return self.expect(statistics, None)
-
     def sweep(self, block: Block, parameters: Parameters) -> Sums:
         K, (task, annotator, label) = block.n_classes, _votes(block)
         odds = np.log(parameters.accuracy / (1 - parameters.accuracy) * max(K - 1, 1))

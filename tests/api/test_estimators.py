@@ -1,6 +1,5 @@
 """Estimators as scikit-learn users expect them."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -116,12 +115,3 @@ def test_scikit_learn_clones_it_and_knows_whether_it_is_fitted(name):
         check_is_fitted(model)
     model._result = finegold.PTBCC().fit(VOTES).result_
     check_is_fitted(model)
-
-
-def test_scikit_learn_clones_arrays():
-    base = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed")
-    prototypes = np.full((2, 2, 2), 0.5)
-    copied = base.clone(finegold.PTBCC(prototypes=prototypes))
-    assert copied.prototypes is not prototypes
-    assert np.array_equal(copied.prototypes, prototypes)
-    assert repr(copied).startswith("PTBCC(prototypes=array(")

@@ -170,8 +170,6 @@ def test_settings_reach_the_method(votes: Path) -> None:
     assert found["settings"]["further"] == "uniform"
     assert found["settings"]["seed"] == 5
     assert found["iterations"] <= 7
-    start = json.dumps([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]])
-    succeed(*ptbcc, "--set", f"prototypes={start}")
 
 
 def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:

@@ -3,58 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
 from pathlib import Path
-from time import perf_counter
 
-import numba
 import pytest
 
-import finegold
-from finegold.fitting.solve import time_without_compiling
-from finegold.kernels import compiling
-from finegold.kernels.compiling import Watch
 from tests.support.cli_helpers import succeed
 from tests.support.readers_votes import write
 
 ROOT = Path(__file__).parents[2]
 EXTRA = re.compile(r"finegold\[\w+\]")
-
-
-def test_seconds_of_compilation_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([10.0, 15.0, 20.0, 21.0])
-    monkeypatch.setattr("finegold.kernels.compiling.time.monotonic", lambda: next(times))
-    watch = Watch()
-    watch.start()
-    watch.start()  # a function that the first one calls
-    watch.end()
-    watch.end()
-    assert watch.spent == 5.0
-    watch.start()
-    watch.end()
-    assert watch.spent == 6.0
-
-
-def test_compilation_is_left_out_of_the_time() -> None:
-    compiling.listen()
-
-    @numba.njit
-    def added(x: float) -> float:
-        return x + 1.0
-
-    began = perf_counter()
-    with time_without_compiling() as seconds:
-        added(1.0)
-        took = seconds()
-        assert took < perf_counter() - began - took  # nearly all of the time is compilation
-
-
-def test_a_fit_reports_the_time_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "finegold.fitting.solve.time_without_compiling", lambda: nullcontext(lambda: 7.0)
-    )
-    votes = {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "x", "y"]}
-    assert finegold.aggregate(votes, method="mv").seconds == 7.0
 
 
 @pytest.mark.parametrize("folder", ["src", "docs", "README.md"])

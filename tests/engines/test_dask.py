@@ -109,8 +109,8 @@ def test_a_method_that_cannot_run_there_says_so(engine, name):
 
 
 def test_an_error_of_a_method_is_the_error(engine, votes):
-    with pytest.raises(InputError, match="prototypes must have the shape"):
-        finegold.aggregate(votes, finegold.PTBCC(prototypes=np.ones((2, 9, 9)) / 9), engine=engine)
+    with pytest.raises(InputError, match="no sweep today"):
+        finegold.aggregate(votes, Broken(), engine=engine)
 
 
 def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):
@@ -241,6 +241,11 @@ class DeadlyOnce(method_class("ptbcc")):
             time.sleep(0.5)
             os.kill(os.getpid(), KILL)
         return super().sweep(block, parameters)
+
+
+class Broken(method_class("mv")):
+    def sweep(self, block, parameters):
+        raise InputError("no sweep today")
 
 
 class Deadly(method_class("mv")):

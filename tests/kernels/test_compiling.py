@@ -18,7 +18,7 @@ from numba.core import caching
 
 from finegold.errors import FinegoldWarning
 from finegold.kernels import compiling
-from finegold.kernels.compiling import COMPILING, Watch
+from finegold.kernels.compiling import COMPILING
 
 SCRIPT = """
 import finegold
@@ -44,25 +44,18 @@ def test_a_script_is_told_once_when_it_compiles_and_not_again(tmp_path: Path) ->
     assert second.stderr == ""
 
 
-def compile_for(watch: Watch) -> None:
-    watch.start()
-    watch.start()  # a kernel that the first one calls
-    watch.end()
-    watch.end()
-
-
 def test_the_log_says_it_once_and_is_silent_where_a_display_is_open(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    compiling._log_once.cache_clear()
     caplog.set_level(logging.WARNING, "finegold")
     shown: list[str] = []
-    watch = Watch()
     with compiling.compiling(shown.append):
-        compile_for(watch)
-    assert set(shown) == {COMPILING}
+        compiling.say_compiling()
+    assert shown == [COMPILING]
     assert caplog.messages == []
-    compile_for(watch)
-    compile_for(watch)
+    compiling.say_compiling()
+    compiling.say_compiling()
     assert caplog.messages == [f"finegold: {COMPILING}"]
 
 

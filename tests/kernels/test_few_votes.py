@@ -92,7 +92,6 @@ def test_sizes_that_no_integer_holds_are_refused() -> None:
 def test_missing_codes_are_not_counted() -> None:
     codes = np.array([-1, 2, 0, 2, -1], np.int32)
     assert cells.count(codes, 4).tolist() == [1, 0, 2, 0]
-    assert cells.present(codes, 4).tolist() == [True, False, True, False]
 
 
 @pytest.mark.parametrize(

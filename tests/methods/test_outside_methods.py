@@ -159,7 +159,7 @@ def test_what_is_no_method_is_refused():
         ("My method", MajorityVote, "small letters, digits and underscores"),
         ("mine", MajorityVote, r'MajorityVote must have the line name: ClassVar\[str\] = "mine"'),
         ("mine", dict, "must be a subclass of finegold.Method"),
-        ("half", Half, "Half must define begin, expect, learned, start, sweep"),
+        ("half", Half, "Half must define learned, start, sweep"),
     ):
         with pytest.raises(InputError, match=message):
             finegold.register(name, given)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -13,7 +12,6 @@ import numpy as np
 from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
-from finegold.kernels.compiling import WATCH
 from finegold.methods.base import Method
 from finegold.methods.lookup import DEFAULT_METHOD, method_class, method_names
 from finegold.results.data import ResultData, Step, summarise
@@ -41,31 +39,32 @@ def fit(
     votes, n_posterior = annotations, annotations.n_tasks * annotations.n_classes
     check_gold(method, (votes.gold != MISSING).any())
     check_memory(method, votes, votes.hygiene.label, n_posterior)
-    with time_without_compiling() as seconds:
-        engine = engine or LocalEngine(threads)
-        engine.accept(method)
-        engine.scatter(votes, divisible=method.divisible)
-        with one_blas_thread():
-            best: Descent | None = None
-            # the one with the highest bound wins
-            for restart in range(method.n_restarts):
-                descent = descend(method, engine, restart, on_step)
-                if best is None or descent.steps[-1].bound > best.steps[-1].bound:
-                    best, posterior = descent, engine.gather()
-                    # the next one overwrites it
-                    posterior = posterior.copy() if method.n_restarts > 1 else posterior
-                    per_task = {name: engine.gather(name) for name in method.learned_per_task}
-            assert best is not None
-            if not np.isfinite(posterior.sum()):
-                raise InputError(f"{method!r} {NO_NUMBERS}")
-            learned = method.learned(best.parameters)
-        learned.statistics.update(per_task)
-        result = summarise(method.name, method.settings, votes, posterior, best.steps, learned)
-        caution = small_data_caution(votes.n_tasks) if method.name == DEFAULT_METHOD else ""
-        notes = [*filter(None, [caution]), *engine.notes()]
-        return replace(
-            result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes
-        )
+    began = perf_counter()
+    engine = engine or LocalEngine(threads)
+    engine.accept(method)
+    engine.scatter(votes, divisible=method.divisible)
+    with one_blas_thread():
+        best: Descent | None = None
+        # the one with the highest bound wins
+        for restart in range(method.n_restarts):
+            descent = descend(method, engine, restart, on_step)
+            if best is None or descent.steps[-1].bound > best.steps[-1].bound:
+                best, posterior = descent, engine.gather()
+                # the next one overwrites it
+                posterior = posterior.copy() if method.n_restarts > 1 else posterior
+                per_task = {name: engine.gather(name) for name in method.learned_per_task}
+        assert best is not None
+        if not np.isfinite(posterior.sum()):
+            raise InputError(f"{method!r} {NO_NUMBERS}")
+        learned = method.learned(best.parameters)
+    learned.statistics.update(per_task)
+    result = summarise(method.name, method.settings, votes, posterior, best.steps, learned)
+    caution = small_data_caution(votes.n_tasks) if method.name == DEFAULT_METHOD else ""
+    notes = [*filter(None, [caution]), *engine.notes()]
+    seconds = perf_counter() - began
+    return replace(
+        result, converged=best.converged, stopped=best.stopped, seconds=seconds, notes=notes
+    )
 
 
 class Descent(NamedTuple):
@@ -146,10 +145,3 @@ def small_data_caution(n_tasks: int) -> str:
         f"Only {tasks}: confidences are rough. To know how accurate the labels are, check some"
         " (finegold sample)."
     )
-
-
-@contextmanager
-def time_without_compiling() -> Iterator[Callable[[], float]]:
-    """Yield a function that returns the seconds since the start, without those of compilation."""
-    began, before = perf_counter(), WATCH.spent
-    yield lambda: perf_counter() - began - (WATCH.spent - before)

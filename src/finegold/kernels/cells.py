@@ -51,15 +51,6 @@ class Cells(NamedTuple):
     annotator: Codes
 
 
-def present(codes: Codes, n: int) -> NDArray[np.bool_]:
-    """[n] Return whether each code occurs; negative codes are ignored."""
-    is_present = np.zeros(n + 1, np.bool_)
-    for run in _runs(codes.size):
-        # -1 is the last place
-        is_present[codes[run]] = True
-    return is_present[:n]
-
-
 def pack(task: Codes, annotator: Codes, label: Codes, policy: int) -> Rows:
     """Keep one vote, the first or the last, of each annotator on a task, as one integer each."""
     sizes = [int(codes.max()) + 1 for codes in (task, annotator, label)]

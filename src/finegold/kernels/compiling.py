@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -162,41 +161,28 @@ def compiling(show: Callable[[str], None]) -> Iterator[None]:
         _displays.remove(show)
 
 
-class Watch:
-    """Adds up the time of compilation. Numba compiles one kernel at a time, but one inside another."""
-
-    depth, spent, began = 0, 0.0, 0.0
-    is_logged = False
-
-    def start(self) -> None:
-        self.depth += 1
-        for show in _displays:
-            show(COMPILING)
-        if self.depth == 1:
-            self.began = time.monotonic()
-        if not _displays and not self.is_logged:
-            self.is_logged = True
-            logging.getLogger("finegold").warning("finegold: %s", COMPILING)
-
-    def end(self) -> None:
-        self.depth -= 1
-        if self.depth == 0:
-            self.spent += time.monotonic() - self.began
-
-
-WATCH = Watch()
-
-
 @cache
 def listen() -> None:
-    """Tell WATCH of every kernel that is compiled; those loaded from disk are not."""
+    """Say when a kernel is compiled; those loaded from disk are not."""
     from numba.core import event
 
     class Compilations(event.Listener):
         def on_start(self, event: Any) -> None:
-            WATCH.start()
+            say_compiling()
 
         def on_end(self, event: Any) -> None:
-            WATCH.end()
+            pass
 
     event.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]
+
+
+def say_compiling() -> None:
+    for show in _displays:
+        show(COMPILING)
+    if not _displays:
+        _log_once(COMPILING)
+
+
+@cache
+def _log_once(words: str) -> None:
+    logging.getLogger("finegold").warning("finegold: %s", words)

@@ -48,7 +48,6 @@ from finegold.methods.base import Floats, Method, Range, setting
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.results.matrices import OWN_SHARE
-from finegold.votes.annotations import Annotations
 
 # votes that everybody's matrix, and a, count for in those of each annotator
 PRIOR_VOTES = 2.0
@@ -112,14 +111,12 @@ class AnchoredVote(Method):
     """
 
     name: ClassVar[str] = "anchored"
+    order: ClassVar[int] = 2
     fixed_passes: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     max_iterations: int = 4
     vote_share: float = setting(0.5, Range("between 0 and 1", 0, 1))
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)

@@ -64,7 +64,7 @@ class Method(ABC):
     """Base class of all methods, also of your own.
 
     Write a subclass as a dataclass: its fields are the settings, and it keeps nothing of a fit. It
-    must define `name`, `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is
+    must define `name`, `start`, `sweep` and `learned`, and usually `expect`. `examples/one_coin.py` is
     a complete method. Make it known with `finegold.register` or with an entry point of the group
     `finegold.methods`.
 
@@ -92,6 +92,8 @@ class Method(ABC):
             say nothing.
         random_start: Whether the result depends on the seed.
         n_restarts: How often the fit starts anew; the best bound wins.
+        order: With K classes, it keeps K^order numbers per annotator, or next to none if 0: a fit
+            that cannot fit into memory is refused.
         learned_per_task: Names of arrays in `block.state` that a result keeps, with a number per
             task.
 
@@ -107,6 +109,7 @@ class Method(ABC):
     divisible: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = False
     fixed_passes: ClassVar[bool] = False
+    order: ClassVar[int] = 0
     learned_per_task: ClassVar[tuple[str, ...]] = ()
     random_start = False
     n_restarts = 1
@@ -150,26 +153,27 @@ class Method(ABC):
         }
 
     def n_parameters(self, annotations: Annotations) -> int:
-        """Return how many numbers a fit stores at least, besides votes and posterior: a fit that
-        cannot fit into memory is refused.
-        """
-        return 0
+        """Return how many numbers a fit stores at least, besides votes and posterior."""
+        size = annotations.n_annotators * annotations.n_classes**self.order
+        return 3 * size if self.order else 0
 
     @abstractmethod
     def start(self, block: Block, restart: int) -> Any:
         """Write the first posterior of the tasks of a block; return their statistics."""
 
-    @abstractmethod
     def begin(self, statistics: Any) -> Any:
-        """Return the parameters of the first sweep."""
+        """Return the parameters of the first sweep: by default, as for the others."""
+        return self.expect(statistics, None)
 
     @abstractmethod
     def sweep(self, block: Block, parameters: Any) -> Any:
         """Write the new posterior of the tasks of a block; return their statistics."""
 
-    @abstractmethod
     def expect(self, statistics: Any, before: Any) -> Any:
-        """Return the parameters of the next sweep; `before` are those of the last one."""
+        """Return the parameters of the next sweep; `before` are those of the last one. By default,
+        they are the statistics.
+        """
+        return statistics
 
     def bound(self, parameters: Any, statistics: Any) -> float:
         """Return what the method maximises, at the parameters of a sweep and the statistics that it

@@ -29,7 +29,6 @@ from finegold.engines.base import Block
 from finegold.methods.base import POSITIVE, Floats, Method, setting
 from finegold.methods.common import Ballots, ballots, start_from_shares
 from finegold.results.data import Learned, Step
-from finegold.votes.annotations import Annotations
 
 # with unanimous votes, precisions would be infinite
 LEAST_SPREAD = 1e-9
@@ -63,12 +62,10 @@ class BWA(Method):
     """
 
     name: ClassVar[str] = "bwa"
+    order: ClassVar[int] = 1
 
     a_v: float = setting(15.0, POSITIVE)
     lam: float = setting(1.0, POSITIVE)
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 3 * annotations.n_annotators * annotations.n_classes
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)

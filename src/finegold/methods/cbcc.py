@@ -49,7 +49,6 @@ from finegold.methods.common import (
     sweep_confusion,
 )
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 # of the prior: the share of old values that is kept: the last change allowed
 DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}
@@ -84,6 +83,7 @@ class CBCC(Method):
     """
 
     name: ClassVar[str] = "cbcc"
+    order: ClassVar[int] = 3
     random_start = True
 
     tolerance: float = 0.0
@@ -92,9 +92,6 @@ class CBCC(Method):
     community_strength: float = setting(10.0, POSITIVE)
     w: float = setting(5.0, POSITIVE)
     quality: float = setting(0.7, SHARE)
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 2 * annotations.n_annotators * annotations.n_classes**3
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         # the first sweep replaces these; known truths stay
@@ -239,9 +236,7 @@ def expected_log(m: Floats, V: Floats, a: Floats) -> Floats:
     return np.asarray(m - norm - (a**2 * variance).sum(axis=-1, keepdims=True) / 2)
 
 
-def community_prior(
-    n_classes: int, quality: float = 0.7, iterations: int = 50
-) -> tuple[Floats, Floats]:
+def community_prior(n_classes: int, quality: float = 0.7) -> tuple[Floats, Floats]:
     """Return (m0 [K, K], V0 [K, K, K]): scores of an annotator who is right with this probability,
     for each truth.
     """
@@ -250,16 +245,14 @@ def community_prior(
     # classes or more and away with 14 or more; from there on they are damped until they converge.
     for keep, tolerance in DAMPING.items():
         with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
-            m, V, change = _prior_scores(n_classes, quality, int(iterations / (1 - keep)), keep)
+            m, V, change = _prior_scores(n_classes, quality, int(50 / (1 - keep)), keep)
             if change < tolerance and V.diagonal().min() > 0:
                 # k has what 0 had
                 orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]
                 means, covariances = [m[o] for o in orders], [V[np.ix_(o, o)] for o in orders]
                 return np.array(means), np.array(covariances)
-    raise InputError(
-        f"cbcc finds no prior for {n_classes:,} classes with quality {quality:g}; use another"
-        " method"
-    )
+    classes = f"{n_classes:,} classes with quality {quality:g}"
+    raise InputError(f"cbcc finds no prior for {classes}; use another method")
 
 
 def _prior_scores(

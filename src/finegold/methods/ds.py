@@ -27,7 +27,6 @@ from finegold.engines.base import Block
 from finegold.methods.base import SHARE, Floats, Method, setting
 from finegold.methods.common import ConfusionSums, start_confusion, sweep_confusion
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 
 @dataclass(kw_only=True)
@@ -56,15 +55,13 @@ class DS(Method):
     """
 
     name: ClassVar[str] = "ds"
+    order: ClassVar[int] = 2
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     tolerance: float = 0.0
     max_iterations: int = 20
     quality: float = setting(0.7, SHARE)
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         # the first sweep replaces these; known truths stay

@@ -27,7 +27,6 @@ from finegold.kernels import ebcc as kernels
 from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
 from finegold.methods.common import LEAST_COUNT, Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 # random numbers drawn at a time
 DRAW_SIZE = 2**16
@@ -63,6 +62,7 @@ class EBCC(Method):
     """
 
     name: ClassVar[str] = "ebcc"
+    order: ClassVar[int] = 2
     has_bound: ClassVar[bool] = True
     random_start = True
 
@@ -72,9 +72,6 @@ class EBCC(Method):
     a_pi: float = setting(0.1, POSITIVE)
     b_correct: float = setting(4.0, POSITIVE)
     b_wrong: float = setting(1.0, POSITIVE)
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 2 * annotations.n_annotators * annotations.n_classes**2 * self.n_subtypes
 
     def start(self, block: Block, restart: int) -> Statistics:
         """Set rho_ikg = s_ik D_ikg with random D_ik ~ Dirichlet(1, ..., 1)."""
@@ -116,23 +113,19 @@ class EBCC(Method):
         return float(statistics.log_norm - parameters.divergence)
 
     def learned(self, parameters: Parameters) -> Learned:
-        eta, mu = parameters.eta.counts, parameters.mu
+        eta, mu, nu = parameters.eta.counts, parameters.mu, parameters.tau.counts
         v = mu / mu.sum(axis=1, keepdims=True)
-        confusion = np.einsum("jlkg,kg->jkl", v, mean(eta))
+        confusion = np.ascontiguousarray(np.einsum("jlkg,kg->jkl", v, mean(eta)))
+        # [K, G, L] votes for l
+        votes = (mu - self._b(len(eta))).sum(axis=0).transpose(1, 2, 0)
         # subtypes with the most tasks come first
         order = np.argsort(-eta, axis=1, kind="stable")
-        votes = (mu - self._b(len(eta))).sum(axis=0).transpose(1, 2, 0)
-        return Learned(
-            class_prior=mean(parameters.tau.counts),
-            confusion=np.ascontiguousarray(confusion),
-            statistics={
-                # eta [K, G]
-                "subtypes": np.take_along_axis(eta, order, axis=1),
-                # [K, G, L] votes for l
-                "subtype_votes": np.take_along_axis(votes, order[:, :, None], axis=1),
-                "nu": parameters.tau.counts,
-            },
-        )
+        statistics = {
+            "subtypes": np.take_along_axis(eta, order, axis=1),
+            "subtype_votes": np.take_along_axis(votes, order[:, :, None], axis=1),
+            "nu": nu,
+        }
+        return Learned(mean(nu), confusion=confusion, statistics=statistics)
 
     def _parameters(self, alpha: Floats, sums: Statistics) -> Parameters:
         K, G = sums.pi.shape

@@ -41,7 +41,6 @@ from finegold.methods.common import (
     sweep_confusion,
 )
 from finegold.results.data import Learned, Step
-from finegold.votes.annotations import Annotations
 
 # of the derivative, at which Newton's method ends
 NEWTON_SLOPE = 1e-5
@@ -77,15 +76,13 @@ class FGBCC(Method):
     """
 
     name: ClassVar[str] = "fgbcc"
+    order: ClassVar[int] = 2
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
     tolerance: float = 1e-6
     max_iterations: int = 1000
     lbfgs_tolerance: float = setting(1e-5, Range("positive", 1e-15, 1.0))
     lbfgs_iterations: int = setting(35, COUNT)
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         return start_confusion(block)

@@ -93,18 +93,12 @@ class GLAD(Method):
         q += _constant(alpha, beta, block.n_classes)
         return State(change, alpha, beta, block.class_sums(), lowest, q)
 
-    def begin(self, statistics: State) -> State:
-        return statistics
-
     def sweep(self, block: Block, parameters: State) -> State:
         """Run the E step, then move towards the maximum of the posterior."""
         votes = ballots(block)
         x = certainty(votes, parameters.alpha, parameters.beta)
         change = set_posterior(block, posteriors(block, votes, x))
         return self.maximise(block, votes, parameters, change)
-
-    def expect(self, statistics: State, before: State) -> State:
-        return statistics
 
     def maximise(self, block: Block, votes: Ballots, before: State, change: float) -> State:
         """Return alpha and beta after some steps of the optimiser."""

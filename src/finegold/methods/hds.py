@@ -45,7 +45,6 @@ from finegold.methods.common import (
     sweep_confusion,
 )
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 # votes that do not occur for a truth stay possible
 LEAST_ALPHA = 1e-3
@@ -80,13 +79,11 @@ class HDS(Method):
     """
 
     name: ClassVar[str] = "hds"
+    order: ClassVar[int] = 2
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     class_prior: Literal["votes", "flat"] = setting("votes", ("votes", "flat"))
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         return start_confusion(block)

@@ -50,7 +50,6 @@ from finegold.methods.common import (
     sweep_confusion,
 )
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 
 @dataclass(kw_only=True)
@@ -82,6 +81,7 @@ class IBCC(Method):
     """
 
     name: ClassVar[str] = "ibcc"
+    order: ClassVar[int] = 2
     takes_prior: ClassVar[bool] = True
 
     inference: Literal["ep", "vb"] = setting("vb", ("ep", "vb"))
@@ -91,10 +91,6 @@ class IBCC(Method):
     @property
     def has_bound(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
         return self.inference == "vb"
-
-    def n_parameters(self, annotations: Annotations) -> int:
-        messages = annotations.n_votes * annotations.n_classes if self.inference == "ep" else 0
-        return 2 * annotations.n_annotators * annotations.n_classes**2 + messages
 
     def prior(self, n_classes: int) -> Floats:
         """[K, K] Return b, which is symmetric in truth and vote."""
@@ -115,15 +111,12 @@ class IBCC(Method):
         block.state |= {"delta": np.zeros(of_votes), "eps": np.zeros(of_tasks)}
         return sums._replace(tau=np.zeros_like(sums.tau))
 
-    def begin(self, statistics: ConfusionSums) -> Parameters:
-        return self.expect(statistics)
-
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         if parameters.vb is not None:
             return sweep_confusion(block, parameters.vb.log_tau, parameters.vb.log_v)
         return propagate(block, parameters.g, parameters.a)
 
-    def expect(self, statistics: ConfusionSums, before: Parameters | None = None) -> Parameters:
+    def expect(self, statistics: ConfusionSums, before: Parameters | None) -> Parameters:
         b = self._expected(len(statistics.tau))
         g, a = 1 + statistics.tau, b + statistics.n
         if self.inference == "ep":

@@ -116,19 +116,19 @@ def _check(name: str, method: Any) -> None:
     from finegold.methods.base import Method
 
     if not NAME.fullmatch(name):
-        raise InputError(
-            f"a method's name has small letters, digits and underscores only, not {name!r}"
-        )
-    if name in REGISTRY:
-        raise InputError(f"{name} is a method of Finegold; choose another name")
-    if not (isinstance(method, type) and issubclass(method, Method)):
-        raise InputError(f"the method {name} must be a subclass of finegold.Method, not {method!r}")
-    if inspect.isabstract(method):
-        raise InputError(
-            f"{method.__name__} must define {', '.join(sorted(method.__abstractmethods__))}"
-        )
-    if getattr(method, "name", None) != name:
-        raise InputError(f'{method.__name__} must have the line name: ClassVar[str] = "{name}"')
+        problem = f"a method's name has small letters, digits and underscores only, not {name!r}"
+    elif name in REGISTRY:
+        problem = f"{name} is a method of Finegold; choose another name"
+    elif not (isinstance(method, type) and issubclass(method, Method)):
+        problem = f"the method {name} must be a subclass of finegold.Method, not {method!r}"
+    elif inspect.isabstract(method):
+        missing = ", ".join(sorted(method.__abstractmethods__))
+        problem = f"{method.__name__} must define {missing}"
+    elif getattr(method, "name", None) != name:
+        problem = f'{method.__name__} must have the line name: ClassVar[str] = "{name}"'
+    else:
+        return
+    raise InputError(problem)
 
 
 def method_names() -> list[str]:
@@ -146,14 +146,14 @@ def method_class(name: str) -> type[Method]:
         module, _, attribute = REGISTRY[registered].partition(":")
         own: type[Method] = getattr(import_module(module), attribute)
         return own
-    if outside := _registered.get(registered) or (
-        _load(registered) if registered in _entry_points() else None
-    ):
+    outside = _registered.get(registered)
+    if outside is None and registered in _entry_points():
+        outside = _load(registered)
+    if outside is not None:
         return outside
     known = method_names()
-    raise InputError(
-        f"there is no method {name!r}; choose from {', '.join(known)}{did_you_mean(name, known)}"
-    )
+    choices = f"{', '.join(known)}{did_you_mean(name, known)}"
+    raise InputError(f"there is no method {name!r}; choose from {choices}")
 
 
 def method_of(result: ResultData) -> Method:
@@ -173,17 +173,14 @@ def make_method(method: str | Method | type[Method], settings: dict[str, Any]) -
     """Return the method of this name with these settings. A method object is returned as it is,
     and a class gives a method with its defaults.
     """
-    if isinstance(method, type):
-        method = method()
     if not isinstance(method, str):
+        made = method() if isinstance(method, type) else method
         if settings:
-            raise InputError(
-                f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate"
-            )
-        return method
+            given = ", ".join(settings)
+            raise InputError(f"give {given} to {type(made).__name__}(...), not to aggregate")
+        return made
     chosen = method_class(method)
-    known = chosen.defaults()
-    if unknown := sorted(set(settings) - set(known)):
+    if unknown := sorted(set(settings) - set(chosen.defaults())):
         raise no_setting(chosen.name, unknown[0])
     return chosen(**settings)
 
@@ -193,10 +190,7 @@ def no_setting(method: str, setting: str) -> InputError:
     requested one.
     """
     others = [name for name in method_names() if setting in method_class(name).defaults()]
-    hint = (
-        f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
-    )
-    return InputError(
-        f"{method} has no setting {setting}; it has"
-        f" {', '.join(method_class(method).defaults())}{hint}"
-    )
+    owners = f"; {setting} is a setting of {', '.join(others)}: name the method, too"
+    known = ", ".join(method_class(method).defaults())
+    hint = owners if others else ""
+    return InputError(f"{method} has no setting {setting}; it has {known}{hint}")

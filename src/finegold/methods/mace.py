@@ -36,9 +36,15 @@ from scipy.special import expit, logsumexp
 
 from finegold.engines.base import Block
 from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
-from finegold.methods.common import Ballots, ballots, dirichlets, set_posterior, start_from_shares
+from finegold.methods.common import (
+    Ballots,
+    ballots,
+    dirichlets,
+    mean,
+    set_posterior,
+    start_from_shares,
+)
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 
 @dataclass(kw_only=True)
@@ -66,6 +72,7 @@ class MACE(Method):
     """
 
     name: ClassVar[str] = "mace"
+    order: ClassVar[int] = 1
     has_bound: ClassVar[bool] = True
     random_start = True
 
@@ -74,9 +81,6 @@ class MACE(Method):
     a: float = setting(0.5, POSITIVE)
     b: float = setting(10.0, POSITIVE)
 
-    def n_parameters(self, annotations: Annotations) -> int:
-        return 2 * annotations.n_annotators * (annotations.n_classes + 2)
-
     def start(self, block: Block, restart: int) -> Statistics:
         """Draw the share of knowledge among the votes of each task for each class."""
         start_from_shares(block)
@@ -84,9 +88,6 @@ class MACE(Method):
         share = rng.random((block.n_tasks, block.n_classes))
         r = share[votes.i, votes.y] * block.posterior[votes.i, votes.y]
         return _sums(block, votes, r, 0.0, 0.0)
-
-    def begin(self, statistics: Statistics) -> Parameters:
-        return self.expect(statistics, None)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         votes, K = ballots(block), block.n_classes
@@ -102,33 +103,27 @@ class MACE(Method):
         return _sums(block, votes, r, change, float(log_norm.sum()))
 
     def expect(self, statistics: Statistics, before: Parameters | None) -> Parameters:
-        tau, right, guesses = statistics.tau, statistics.right, statistics.guesses
-        of_theta, of_xi = np.full_like(right[:, None], self.a), np.full_like(guesses, self.b)
-        of_theta = np.repeat(of_theta, 2, axis=1)
+        right, guesses = statistics.right, statistics.guesses
         counts = np.column_stack([guesses.sum(axis=1), right])
+        of_theta, of_xi = np.full_like(counts, self.a), np.full_like(guesses, self.b)
         theta, xi = dirichlets(of_theta + counts), dirichlets(of_xi + guesses)
         divergence = np.vdot(counts, theta.log) + np.vdot(guesses, xi.log)
         divergence += dirichlets(of_theta).log_beta - theta.log_beta
         divergence += dirichlets(of_xi).log_beta - xi.log_beta
-        log_knows, log_guess = theta.log[:, 1], theta.log[:, :1] + xi.log
-        return Parameters(tau, theta.counts, xi.counts, log_knows, log_guess, float(divergence))
+        logs = theta.log[:, 1], theta.log[:, :1] + xi.log
+        return Parameters(statistics.tau, theta.counts, xi.counts, *logs, float(divergence))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi and r it computed."""
         return statistics.log_norm - parameters.divergence
 
     def learned(self, parameters: Parameters) -> Learned:
-        theta = parameters.theta[:, 0] / parameters.theta.sum(axis=1)
-        xi = parameters.xi / parameters.xi.sum(axis=1, keepdims=True)
+        theta, xi = mean(parameters.theta)[:, 0], mean(parameters.xi)
+        guessing = theta[:, None, None]
         # an annotator who knows is right
-        confusion = theta[:, None, None] * xi[:, None] + (1 - theta)[:, None, None] * np.eye(
-            xi.shape[1]
-        )
-        return Learned(
-            class_prior=parameters.tau / parameters.tau.sum(),
-            confusion=confusion,
-            statistics={"competence": 1 - theta, "guesses": xi},
-        )
+        confusion = guessing * xi[:, None] + (1 - guessing) * np.eye(xi.shape[1])
+        statistics = {"competence": 1 - theta, "guesses": xi}
+        return Learned(mean(parameters.tau), confusion=confusion, statistics=statistics)
 
 
 class Statistics(NamedTuple):

@@ -37,15 +37,9 @@ class MajorityVote(Method):
         start_from_shares(block)
         return Statistics(0.0, block.class_sums())
 
-    def begin(self, statistics: Statistics) -> Statistics:
-        return statistics
-
     def sweep(self, block: Block, parameters: Statistics) -> Statistics:
         # the shares do not change
         return Statistics(0.0, block.class_sums())
-
-    def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
-        return statistics
 
     def learned(self, parameters: Statistics) -> Learned:
         return Learned(class_prior=parameters.phi / parameters.phi.sum())

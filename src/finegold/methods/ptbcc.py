@@ -27,13 +27,11 @@ the D = S - 1 others: those of the first follow from the totals. `kernels/ptbcc.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from finegold.engines.base import Block
-from finegold.errors import InputError
 from finegold.kernels import ptbcc as kernels
 from finegold.kernels.cells import cells_of, voters_of
 from finegold.kernels.ptbcc import MAX_LOG_ODDS, Model
@@ -77,9 +75,6 @@ class PTBCC(Method):
             votes.
         further: How prototypes beyond the second start: drawn at random, or with all votes equally
             likely.
-        prototypes (array_like of shape (S, K, K)): Prototypes to start from, instead of those that
-            `n_prototypes`, `e`, `f`, `m` and `further` describe. Each row is the distribution of
-            the votes given the truth.
 
     Examples:
         >>> import finegold
@@ -99,17 +94,14 @@ class PTBCC(Method):
     pi_strength: float = setting(0.4, POSITIVE)
     v_strength: float = setting(0.5, POSITIVE)
     further: Literal["dirichlet", "uniform"] = setting("dirichlet", ("dirichlet", "uniform"))
-    prototypes: ArrayLike | None = None
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * self.n_prototypes * (annotations.n_classes**2 + annotations.n_annotators)
 
     def first_prototypes(self, n_classes: int) -> Floats:
         """[S, K, K] Return a skilled annotator, a confused one, and further ones that are random or
-        uniform.
+        uniform. With earlier prototypes, each keeps its meaning; new classes start as by default.
         """
-        if self.prototypes is not None:
-            return _check_prototypes(self.prototypes, n_classes)
         identity = np.eye(n_classes)
         skilled = self.e + (self.f - self.e) * identity
         confused = self.m + (self.e - self.m) * identity
@@ -118,7 +110,8 @@ class PTBCC(Method):
             others = np.random.default_rng(self.seed).dirichlet(
                 np.ones(n_classes), others.shape[:2]
             )
-        return mean(np.concatenate([[skilled, confused], others]))[: self.n_prototypes]
+        first = mean(np.concatenate([[skilled, confused], others]))[: self.n_prototypes]
+        return first if self.earlier is None else mean(self.earlier.v + first)
 
     def start(self, block: Block, restart: int) -> First:
         """Assign votes with theta_s = sum_k phi_ik v_skl, the same for all votes of a cell."""
@@ -197,15 +190,6 @@ class PTBCC(Method):
             class_prior=mean(nu), prototypes=mean(mu), weights=mean(eta), statistics=statistics
         )
 
-    def with_prior(self, earlier: Earlier) -> Self:
-        """Start from the earlier prototypes, so that each keeps its meaning; new classes start as
-        by default.
-        """
-        first = self.first_prototypes(earlier.v.shape[-1])
-        informed = Method.with_prior(self, earlier)
-        informed.prototypes = mean(earlier.v + first)
-        return informed
-
 
 class Statistics(NamedTuple):
     """The sums of (8) to (10), of the prototypes except the first."""
@@ -270,23 +254,6 @@ class Parameters(NamedTuple):
     v: Dirichlets
     # what a sweep needs of their logs
     model: Model
-
-
-def _check_prototypes(given: ArrayLike, n_classes: int) -> Floats:
-    try:
-        prototypes = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("prototypes must be an array of numbers") from None
-    if prototypes.ndim != 3 or prototypes.shape[1:] != (n_classes, n_classes):
-        raise InputError(
-            f"prototypes must have the shape (any, {n_classes}, {n_classes}) for {n_classes}"
-            f" classes, not {prototypes.shape}"
-        )
-    if not (prototypes >= 0).all() or not np.allclose(prototypes.sum(axis=2), 1):
-        raise InputError(
-            "each row of a prototype must be a probability distribution (not negative, sum 1)"
-        )
-    return prototypes
 
 
 def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> Parameters:

@@ -32,7 +32,6 @@ from finegold.engines.base import Block
 from finegold.methods.base import Floats, Method
 from finegold.methods.common import Ballots, ballots, set_posterior, softmax
 from finegold.results.data import Learned
-from finegold.votes.annotations import Annotations
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -85,10 +84,6 @@ class TiReMGE(Method):
     tolerance: float = 0.0
     max_iterations: int = 150
 
-    def n_parameters(self, annotations: Annotations) -> int:
-        n_nodes = annotations.n_tasks + annotations.n_annotators
-        return n_nodes * (UNITS + 2 * annotations.n_classes)
-
     def start(self, block: Block, restart: int) -> Statistics:
         block.posterior[:] = 1 / block.n_classes
         even = np.full(block.n_annotators, 1 / block.n_annotators)
@@ -108,10 +103,8 @@ class TiReMGE(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         votes = ballots(block)
-        inputs = network_inputs(votes, parameters.reliability)
-        loss, reliability, gradient, e = learn(
-            votes, parameters.weights, inputs, parameters.reliability
-        )
+        r, weights = parameters.reliability, parameters.weights
+        loss, reliability, gradient, e = learn(votes, weights, network_inputs(votes, r), r)
         # posteriors are the softmax of embeddings
         change = set_posterior(block, softmax(e[: block.n_tasks]))
         return Statistics(change, block.class_sums(), reliability, loss, gradient)
@@ -157,28 +150,18 @@ class Parameters(NamedTuple):
     tau: Floats
 
 
-class Inputs(NamedTuple):
-    """What the network reads of the graph of tasks and annotators."""
-
-    # [T + W, K] A1hat X
-    near: Floats
-    # [T + W, K] A2hat A2hat X
-    far: Floats
-    # [T + W, 1] A2hat 1
-    ones: Floats
-
-
 def features(votes: Ballots, r: Floats) -> Floats:
     """[T + W, K] Return the softmax over classes of the summed reliabilities behind each class."""
     used = votes.by_annotator_and_class(np.ones(len(votes.y))) > 0
     return softmax(np.concatenate([votes.by_class(r[votes.j]), r[:, None] * used]))
 
 
-def network_inputs(votes: Ballots, reliability: Floats) -> Inputs:
+def network_inputs(votes: Ballots, reliability: Floats) -> list[Floats]:
+    """Return A1hat X [T + W, K], A2hat A2hat X [T + W, K] and A2hat 1 [T + W, 1]."""
     x, cast = features(votes, reliability), votes.cast()
     far = propagate(cast, propagate(cast, x, self_loops=1), self_loops=1)
     ones = propagate(cast, np.ones((len(x), 1)), self_loops=1)
-    return Inputs(propagate(cast, x, self_loops=2), far, ones)
+    return [propagate(cast, x, self_loops=2), far, ones]
 
 
 def propagate(cast: csr_array, x: Floats, self_loops: int) -> Floats:
@@ -194,7 +177,7 @@ def propagate(cast: csr_array, x: Floats, self_loops: int) -> Floats:
 
 
 def learn(
-    votes: Ballots, weights: Weights, inputs: Inputs, before: Floats
+    votes: Ballots, weights: Weights, inputs: list[Floats], before: Floats
 ) -> tuple[float, Floats, Weights, Floats]:
     """Return the loss, the new reliabilities, the gradient of the loss by the weights, and the
     embeddings.
@@ -207,7 +190,7 @@ def learn(
         near, far, ones = (values[nodes] for values in inputs)
         return np.maximum(near @ w1 + b1, 0), np.maximum(far @ w23 + ones * b23 + b3, 0)
 
-    e = np.empty_like(inputs.near)
+    e = np.empty_like(inputs[0])
     runs = [slice(first, first + ROWS) for first in range(0, len(e), ROWS)]
     for nodes in runs:
         h1, h2 = hidden(nodes)

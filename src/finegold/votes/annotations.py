@@ -373,9 +373,9 @@ class Annotations:
             if not len(task):
                 tied = "the repeated votes of every annotator are tied on every task"
                 raise InputError(f"there are no votes left: {tied}")
-        has_vote = cells.present(task, len(task_names))
-        was_asked = has_vote if asked is task else cells.present(asked, len(task_names))
-        has_voted = cells.present(annotator, len(annotator_names))
+        has_vote = cells.count(task, len(task_names)) > 0
+        was_asked = has_vote if asked is task else cells.count(asked, len(task_names)) > 0
+        has_voted = cells.count(annotator, len(annotator_names)) > 0
         rows = cells.pack(task, annotator, label, SORT_POLICIES.get(repeated, cells.FIRST))
         # the largest arrays, which may be nobody else's
         del task, annotator, label, codes, asked
