@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, permutations
@@ -106,6 +107,8 @@ class JudgeReport:
     _answers: Answers = field(repr=False)
     # the first judge with the same answers, of each judge
     _twin: NDArray[np.int64] = field(repr=False)
+    # the items of the result
+    _labelled: NDArray[np.int64] = field(repr=False)
 
     @property
     def effective(self) -> float:
@@ -360,7 +363,9 @@ class JudgeReport:
             How the log was read, its size, the judges, their classes, panels, pairs that err alike,
             disagreements, the ranking of systems, and notes.
         """
-        notes, ranking = self.notes, []
+        notes, ranking, replace = self.notes, [], []
+        with suppress(InputError):
+            replace = plain(self.may_replace())
         try:
             if self.log.kind == "pairwise" and self.log.system_names:
                 ranking = [one.plain() for one in self._rank().standings]
@@ -387,7 +392,7 @@ class JudgeReport:
             "judges": [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores],
             "classes": plain(self.classes()),
             "disagreements": to_polars(self.disagreements()).head(SHOWN).to_dicts(),
-            "replace": plain(self.may_replace()) if self._can_replace else [],
+            "replace": replace,
             "panels": plain(self.panels()) if self.n_gold >= MIN_GOLD else [],
             "pairs": [dict(zip(("one", "other", "excess"), row, strict=True)) for row in alike],
             "ranking": ranking,
@@ -409,15 +414,6 @@ class JudgeReport:
     def __repr__(self) -> str:
         return f"JudgeReport({self.log!r}, worth {self.effective:.1f} independent judges)"
 
-    @property
-    def _can_replace(self) -> bool:
-        voted = self.log.people
-        if voted is None or len(voted.names) < 2:
-            return False
-        n = np.bincount(voted.item, minlength=self.log.n_items)
-        shared = np.bincount(voted.person[n[voted.item] > 1])
-        return int(shared.max(initial=0)) >= people.MIN_ITEMS
-
     @cached_property
     def _members(self) -> Members:
         if self.n_gold < MIN_GOLD:
@@ -425,13 +421,6 @@ class JudgeReport:
             remedy = use(gold=Placeholder("FILE"), text="with the truths of 50 random items")
             raise InputError(f"{problem}, and the log has {self.n_gold}", remedies=[remedy])
         return members_of(self.log, self._answers, *self._groups, self._prices(None))
-
-    @property
-    def _labelled(self) -> NDArray[np.int64]:
-        """The item of each task of the result."""
-        kept = self.log.answer >= 0
-        kept &= self.log.answer < len(self._answers.names)
-        return np.flatnonzero(np.bincount(self.log.item[kept], minlength=self.log.n_items))
 
     @property
     def _mean_scores(self) -> Floats:
@@ -636,17 +625,21 @@ def assess(log: Any, *, gold: Any = None, **reading: Any) -> JudgeReport:
     judged = read(log, gold=gold, **reading)
     answers = merge_calls(judged)
     twin, correlated, result = _twins(judged, answers), None, None
+    voted = judged.item[(judged.answer >= 0) & (judged.answer < len(answers.names))]
+    items = np.flatnonzero(np.bincount(voted, minlength=judged.n_items))
     if len(answers.names) <= MOST_CLASSES:
         single = [name for j, name in enumerate(judged.judge_names) if twin[j] == j]
         some = only_judges(judged, single)
         if (decided := whole(some, merge_calls(some))) is not None:
             correlated = correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
-        result = _labels(judged, answers, correlated)
+        result = _labels(judged, answers, items, correlated)
     scores = best_first(score_judges(judged, answers))
-    return JudgeReport(judged, result, scores, correlated, answers, twin)
+    return JudgeReport(judged, result, scores, correlated, answers, twin, items)
 
 
-def _labels(log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | None) -> Result:
+def _labels(
+    log: JudgeLog, answers: Answers, items: Any, correlated: CorrelatedAnnotators | None
+) -> Result:
     """Label the items by all calls, weighted by what the known truths say about each judge."""
     names, is_known = answers.names, log.gold != MISSING
     label = np.where(log.answer < len(names), log.answer, MISSING)
@@ -655,7 +648,6 @@ def _labels(log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | 
     weight = weights_of(log, answers) if is_taught else np.ones(log.n_judges)
     points = np.zeros((log.n_items, len(names)))
     np.add.at(points, answers.item, weight[answers.judge][:, None] * answers.points)
-    items = np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items))
     posterior = points[items]
     if is_taught:
         worth = 1.0 if correlated is None else correlated.effective / log.n_judges

@@ -18,27 +18,6 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_log(tmp_path_factory.mktemp("judges") / "panel", 6, 300, seed=2)
 
 
-def test_a_simulated_log_has_families_biases_failures_ties_and_costs(panel: Path) -> None:
-    log = pl.read_csv(panel / "log.csv")
-    assert log.columns == [
-        "item",
-        "system_a",
-        "system_b",
-        "judge",
-        "order",
-        "verdict",
-        "error",
-        "cost",
-    ]
-    assert log.height == 300 * 6 * 2
-    assert {"[[A]]", "[[B]]", "[[C]]", "I cannot answer that."} <= set(log["verdict"].unique())
-    assert (log["error"] == "timeout").sum() > 10
-    assert pl.read_csv(panel / "truth.csv").height == 300
-    assert pl.read_csv(panel / "gold.csv")["item"].to_list() == list(range(0, 300, 4))
-    assert pl.read_csv(panel / "judges.csv")["position_bias"].max() == 0.45
-    assert pl.read_csv(panel / "systems.csv").height == 5
-
-
 def judge(panel: Path, *words: object) -> Any:
     """What `finegold judges` prints of the simulated log with its known truths, as JSON."""
     return json_of("judges", panel / "log.csv", "--gold", panel / "gold.csv", *words)
@@ -135,22 +114,6 @@ def test_a_gate_ends_with_three_and_says_why(
     assert message in result.stderr
     if code != 2:
         assert (json.loads(result.stdout)["failed_gates"] == []) == (code == 0)
-
-
-def test_patterns_and_maps_say_what_verdicts_mean(tmp_path: Path) -> None:
-    rows = "".join(
-        f"{i},j,{order},so: left!{i} wins\n" for i in range(12) for order in ("AB", "BA")
-    )
-    log = write(tmp_path / "log.csv", "item,judge,order,verdict\n" + rows)
-    assert (
-        "verdict_pattern" in run("judges", log).stderr
-        or "--verdict-pattern" in run("judges", log).stderr
-    )
-    words = ["--verdict-pattern", "so: (left|right)", "--verdict-map", "left=A,right=B", "--json"]
-    found = json_of("judges", log, *words)
-    assert (found["judges"][0]["failed"], found["judges"][0]["position_bias"]) == (0, 1)
-    assert "is not a regular expression" in run("judges", log, "--verdict-pattern", "(").stderr
-    assert "the map of verdicts needs pairs" in run("judges", log, "--verdict-map", "left").stderr
 
 
 def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: Path) -> None:

@@ -69,12 +69,7 @@ def test_a_judge_that_refuses_half_is_not_the_best():
 def test_scores_stand_in_the_order_of_their_correlation():
     truth = RNG.integers(1, 6, 200)
     shifted, flat = np.minimum(truth + 1, 5), np.where(RNG.random(200) < 0.4, truth, 3)
-    report = finegold.judges.assess(
-        log_of(
-            {"flat": flat, "shifted": shifted},
-            truth,
-        )
-    )
+    report = finegold.judges.assess(log_of({"flat": flat, "shifted": shifted}, truth))
     assert [one.judge for one in report.scores] == ["shifted", "flat"]
     best = report.scores[0]
     assert best.correlation.value == pytest.approx(spearmanr(shifted, truth).statistic)
@@ -84,11 +79,16 @@ def test_scores_stand_in_the_order_of_their_correlation():
 
 def test_comparisons_are_mcnemars():
     truth, one, other = words(TRUE), words(noisy(0.2)), words(noisy(0.4))
-    found = finegold.judges.assess(log_of({"a": one, "b": other}, truth)).compare("a", "b")
+    report = finegold.judges.assess(log_of({"a": one, "b": other}, truth))
+    found, back = report.compare("a", "b"), report.compare("b", ["a"])
     b = sum(x == t != y for x, y, t in zip(one, other, truth, strict=True))
     c = sum(y == t != x for x, y, t in zip(one, other, truth, strict=True))
     assert (found.first_only, found.second_only) == (b, c)
     assert found.p == pytest.approx(binomtest(b, b + c).pvalue)
+    assert back.difference.value == pytest.approx(-found.difference.value)
+    assert (report.compare("a", "a").difference.value, report.compare("a", "a").p) == (0, 1)
+    with pytest.raises(InputError, match="there is no judge 'nobody'; the judges are a, b"):
+        report.compare("nobody", "a")
 
 
 def test_identical_judges_are_worth_one_and_a_free_judge_keeps_the_prices():
@@ -107,7 +107,7 @@ def test_without_both_orders_no_position_is_told_from_the_systems(position):
     wins = rng.random(2000) < 1 / (1 + np.exp(-1.2))
     frame = pl.DataFrame({
         "item": range(2000), "judge": ["j"] * 2000, "model_a": ["new"] * 2000, "model_b": ["old"] * 2000,
-        "winner": np.where(wins, "A", "B"),
+        "winner": np.where(wins, "A", "B")
     })  # fmt: skip
     assert np.isnan(finegold.judges.assess(frame).scores[0].position_bias.value)
     ranking = finegold.judges.rank(frame)
@@ -209,7 +209,7 @@ def test_rates_by_group_and_paired_differences():
             parts.append({
                 "question": list(range(150)), "judge": [judge] * 150, "model": [system] * 150,
                 "verdict": ["pass" if x else "fail" for x in said],
-                "human_label": [("pass" if x else "fail") if n < 60 else None for n, x in enumerate(right)],
+                "human_label": [("pass" if x else "fail") if n < 60 else None for n, x in enumerate(right)]
             })  # fmt: skip
     report = finegold.judges.assess(pl.concat([pl.DataFrame(part) for part in parts]))
     rates = {one.group: one for one in report.rate(by="model")}

@@ -1,4 +1,4 @@
-"""What judges are worth: figures by hand, undecided answers, intervals, comparisons, panels and cascades."""
+"""What judges are worth: figures by hand, undecided answers, intervals, comparisons and panels."""
 
 import doctest
 
@@ -9,7 +9,7 @@ import pytest
 import finegold
 from finegold import judges
 from finegold.errors import InputError
-from finegold.insight.judges.answers import MIN_GOLD, mean_of, share_of
+from finegold.insight.judges.answers import mean_of, share_of
 from finegold.io.judge_logs import UNDECIDED, merge_calls, only_judges
 from finegold.votes.encoding import MISSING
 from tests.support.judge_log import simulate_log
@@ -87,13 +87,6 @@ def test_an_undecided_answer_counts_half_and_a_tie_is_a_class_only_if_a_truth_is
     assert found.names == (["A", "B", "tie"] if gold == "tie" else ["A", "B"])
 
 
-def test_a_failed_call_is_not_right_and_not_an_answer():
-    found = merge_calls(assess(log_of(["A/ERROR", "ERROR"]), {0: "A", 1: "A"}).log)
-    assert (found.credit[0], found.strict.tolist(), found.pair.tolist()) == (1, [0, 0], [1, 0])
-    # a call that failed is not right
-    assert found.credit[1] == 0
-
-
 @pytest.mark.parametrize(
     ("said", "bias"), [(["A/A"] * 6 + ["A/B"] * 10, 6 / 16), (["A/A"] * 7 + ["B/B"] * 3, 0.4)]
 )
@@ -162,34 +155,21 @@ def test_without_gold_there_is_no_accuracy_and_one_sentence_says_what_would_sett
         found.panels()
 
 
-def test_a_few_truths_give_a_wide_interval_and_fewer_give_none(simulated, gold):
-    few, fewer = (
-        assess(simulated, dict(list(gold.items())[:n])) for n in (MIN_GOLD + 2, MIN_GOLD - 1)
-    )
-    assert all(
-        one.accuracy.high - one.accuracy.low > 0.3 for one in few.scores if one.n_gold >= MIN_GOLD
-    )
-    assert all(np.isnan(one.accuracy.value) for one in fewer.scores)
-
-
 def test_labels_are_votes_over_calls_and_truths_weight_the_judges():
     """One good judge and two that follow each other: the majority is wrong until truths say so."""
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 2, 300)
     wrong = np.where(rng.random(300) < 0.7, 1 - truth, truth)
-    said = {"good": np.where(rng.random(300) < 0.95, truth, 1 - truth), "bad": wrong, "copy": wrong}
+    good = np.where(rng.random(300) < 0.95, truth, 1 - truth)
+    said = {"good": good, "bad": wrong, "copy": wrong}
     log = pl.concat(
         [log_of(["AB"[code] for code in answer], name) for name, answer in said.items()]
     )
     expected = ["AB"[code] for code in truth]
 
     def right(report):
-        return np.mean(
-            [
-                label == expected[item]
-                for item, label in report.labels().select("item", "label").iter_rows()
-            ]
-        )
+        rows = report.labels().select("item", "label").iter_rows()
+        return np.mean([label == expected[item] for item, label in rows])
 
     assert right(assess(log)) < 0.45
     assert right(assess(log, dict(enumerate(expected[:30])))) > 0.9
@@ -218,19 +198,6 @@ def test_kappa_agrees_with_its_definition_and_scores_have_errors_and_a_weighted_
     assert found.bias.low < found.bias.value < found.bias.high
 
 
-def test_comparisons_are_paired(report):
-    found = report.compare("acme-mini", "judge-8")
-    assert found.difference.low > 0.1
-    assert found.p < 1e-6
-    back = report.compare("judge-8", ["acme-mini"])
-    assert back.difference.value == pytest.approx(-found.difference.value)
-    assert "against judge-8: +0." in str(found)
-    same = report.compare("acme-mini", "acme-mini")
-    assert (same.difference.value, same.p) == (0, 1)
-    with pytest.raises(InputError, match="there is no judge 'nobody'; the judges are acme-large"):
-        report.compare("nobody", "judge-8")
-
-
 def test_the_frontier_is_the_best_for_the_money(report):
     panels = report.panels()
     costs, accuracies = [one.cost for one in panels], [one.accuracy.value for one in panels]
@@ -241,44 +208,23 @@ def test_the_frontier_is_the_best_for_the_money(report):
     assert panels[0].accuracy.value == pytest.approx(single[first])
     equal = report.panels({one.judge: 1.0 for one in report.scores})
     assert [one.cost for one in equal] == [len(one.judges) for one in equal]
-    names = report.log.judge_names
-    given, own = (
-        dict(zip(names, report._prices(prices), strict=True))
-        for prices in ({"acme-mini": 7.0}, None)
-    )
-    assert (given["acme-mini"], given["judge-8"]) == (
-        7.0,
-        own["judge-8"],
-    )  # prices may be given for some judges
+    # prices may be given for some judges
+    names, given = report.log.judge_names, report._prices({"acme-mini": 7.0})
+    assert (given[names.index("acme-mini")], given[-1]) == (7.0, report._prices(None)[-1])
     with pytest.raises(InputError, match="there is no judge 'nobody'; the judges"):
         report.panels({"nobody": 1.0})
 
 
-def test_panels_of_many_judges_are_searched_not_listed():
-    drawn = simulate_log(14, 3, 300, seed=1)
-    found = assess(pl.DataFrame(drawn.columns), pl.DataFrame(drawn.truth)).panels()
-    assert found[-1].accuracy.value > found[0].accuracy.value
-
-
-def panel_of(n_items, accuracies, *, seed=0, **columns):
+def panel_of(n_items, accuracies, *, seed=0):
     """A log of judges that answer each item once, with truths in the column "gold"."""
     rng = np.random.default_rng(seed)
     truth, parts = rng.integers(0, 2, n_items), []
     gold = ["AB"[side] for side in truth]
     for judge, accuracy in accuracies.items():
-        right = rng.random(n_items) < (
-            accuracy(np.arange(n_items)) if callable(accuracy) else accuracy
-        )
+        right = rng.random(n_items) < accuracy
         said = ["AB"[side] for side in np.where(right, truth, 1 - truth)]
-        parts.append(
-            {
-                "item": range(n_items),
-                "judge": [judge] * n_items,
-                "verdict": said,
-                "gold": gold,
-                **columns,
-            }
-        )
+        columns = {"item": range(n_items), "judge": [judge] * n_items, "verdict": said}
+        parts.append(columns | {"gold": gold})
     return pl.concat(map(pl.DataFrame, parts))
 
 
@@ -312,44 +258,14 @@ def test_labels_of_the_best_panel_for_the_money():
     }  # each answers half of the items
 
 
-def test_win_rates_by_people_are_those_of_the_truths_made_more_precise(truths, simulated):
-    some = np.random.default_rng(1).choice(800, 200, replace=False).tolist()
-    few = assess(simulated, {item: truths[item] for item in some})._rank()
-    known = {one.system: one.people.value for one in assess(simulated, truths)._rank().standings}
-    for one in few.standings:
-        assert one.people.low - 0.02 < known[one.system] < one.people.high + 0.02
-        assert one.expected_win_rate.low < one.expected_win_rate.value < one.expected_win_rate.high
-    assert np.isnan(finegold.judges.rank(simulated).standings[0].people.value)
-
-
-def test_pointwise_scores_work_the_same_way():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(1, 6, 300)
-    rows = [
-        {
-            "item": i,
-            "judge": f"j{j}",
-            "score": int(np.clip(truth[i] + rng.choice([-1, 0, 0, 0, 1]), 1, 5)),
-        }
-        for i in range(300)
-        for j in range(4)
-    ]
-    found = assess(pl.DataFrame(rows), {i: int(truth[i]) for i in range(100)})
-    assert all(0.5 < one.accuracy.value < 0.75 for one in found.scores)
-    assert all(np.isnan(one.position_bias.value) for one in found.scores)
-
-
-def test_logs_without_any_usable_verdict_are_refused():
-    with pytest.raises(InputError, match="every call of the log failed"):
-        assess(log_of(["ERROR"]))
-
-
 def test_a_judge_without_a_decided_answer_is_still_listed():
     said = {"a": ["A"] * 12, "b": ["A"] * 12, "undecided": ["A/A"] * 12}
     found = assess(
         pl.concat([log_of(*each[::-1]) for each in said.items()]), dict.fromkeys(range(12), "A")
     )
     assert [one.judge for one in found.scores] == ["a", "b", "undecided"]
+    with pytest.raises(InputError, match="every call of the log failed"):
+        assess(log_of(["ERROR"]))
     assert (found.scores[2].undecided.value, found.scores[2].accuracy.value) == (1, 0.5)
     alone = assess(log_of(["A/A"] * 3))
     assert (alone.effective, alone.correlated) == (1.0, None)

@@ -80,8 +80,8 @@ LINES = [
     {"testIdx": n, "promptIdx": 0, "provider": {"id": "openai:gpt"}, "gradingResult": {
         "pass": True, "componentResults": [
             {"pass": bool(n % 2), "assertion": {"type": "llm-rubric", "metric": "polite"}},
-            {"pass": bool(n % 3), "assertion": {"type": "llm-rubric", "metric": "right"}},
-        ],
+            {"pass": bool(n % 3), "assertion": {"type": "llm-rubric", "metric": "right"}}
+        ]
     }}
     for n in range(12)
 ]  # fmt: skip
@@ -91,7 +91,7 @@ INSPECT = {
     "version": 2, "status": "success", "eval": {"task": "t", "model": "m"},
     "samples": [
         {"id": n, "scores": {"rubric": {"value": {"polite": 1 + n % 3, "right": 1 if n else None}}}} for n in range(9)
-    ],
+    ]
 }  # fmt: skip
 LLMBAR = {
     f"{subset}/evaluators/{model}/{prompt}/result.json": [
@@ -248,7 +248,7 @@ READ = {
         {"classes": ["fail", "pass"]}),
     "left and right with the name of the winner": (
         long(["gpt"], verdict="winner", classes=("old", "new"), left=["old"] * N, right=["new"] * N), {},
-        {"systems": ["new", "old"]}),
+        {"systems": ["new", "old"]})
 }  # fmt: skip
 
 # name: the log, options, and words of the message
@@ -266,7 +266,7 @@ REFUSED = {
     "several criteria where one is wanted": (
         each(long(), criterion=["polite", "right"]), {"one": True}, ("2 criteria", "question=NAME")),
     "nobody of that name": (long(), {"people": "nobody"}, ("names no judge",)),
-    "gold of other items": (long(), {"gold": {"x": "pass"}}, ("none of the 1 gold truths",)),
+    "gold of other items": (long(), {"gold": {"x": "pass"}}, ("none of the 1 gold truths",))
 }  # fmt: skip
 
 
