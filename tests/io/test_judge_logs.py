@@ -7,7 +7,6 @@ import pytest
 import finegold
 from finegold.errors import InputError
 from finegold.io.judge_logs import read_judge_log as read
-from finegold.io.judge_logs import with_gold
 from finegold.io.verdicts import LogReading, Meaning, class_of
 from tests.support.exports_cases import check_each, put
 
@@ -285,45 +284,59 @@ test_logs_of_tools = check_each({
 })  # fmt: skip
 
 
-def test_gold_names_systems_or_classes():
-    frame = pl.DataFrame(
-        {
-            "item": [1, 2],
-            "judge": ["j"] * 2,
-            "model_a": ["x", "z"],
-            "model_b": ["y", "y"],
-            "winner": ["A", "A"],
-        }
-    )
-    log = read(frame)
-    assert with_gold(log, {1: "y", 2: "tie"}).gold.tolist() == [1, 2]
-    with pytest.raises(InputError, match="the gold of item 1 is 'q'; expected one of x, y, tie"):
-        with_gold(log, {1: "q"})
-    with pytest.raises(InputError, match="none of the 1 gold truths"):
-        with_gold(log, {77: "x"})
+NAMED = {"item": [1, 2], "judge": ["j"] * 2, "model_a": ["x", "z"], "model_b": ["y", "y"]}
+NAMED |= {"winner": ["A", "A"]}
+ODD_ORDER = {"item": [1, 1], "judge": ["a", "b"], "verdict": ["pass", "fail"]}
+ODD_ORDER |= {"order": ["XY", "YX"]}
+
+
+def of_truths(name, said):
+    return {"item": [1, 2] * 2, "judge": list("iijj"), "verdict": list("ABBB"), name: said}
+
+
+test_truths_and_what_is_left_out = check_each({
+    "gold names systems": gives(NAMED, gold=[1, 2], options={"gold": {1: "y", 2: "tie"}}),
+    "gold of an unknown class": turns_down(NAMED, "the gold of item 1 is 'q'; expected one of x, y, tie", gold={1: "q"}),
+    **{
+        f"gold as {gold}": gives(calls("1", "2", "1"), gold=[0, 1, -1], options={"gold": gold})
+        for gold in ({1: 1, 2: 2}, {1: "A>B", 2: "B>A"}, {1: "A", 2: "B"}, {1: "first", 2: "second"})
+    },
+    **{
+        f"a field {name} is the truth": gives(of_truths(name, ["A>B", "B>A"] * 2), kind="pairwise", gold=[0, 1])
+        for name in ("label", "reference")
+    },
+    "a field of texts is not": gives(
+        of_truths("reference", ["a long reference answer, which nobody calls a verdict"] * 4), gold=[-1, -1]
+    ),
+    "verdicts that cannot be read are listed with counts": gives(
+        calls(*["A"] * 6, "hm", "hm", "well, well"), unread={"hm": 2, "well, well": 1}
+    ),
+    "an order that is named and cannot be read": turns_down(
+        ODD_ORDER, 'the column "order" has other values than AB and BA', order="order"
+    ),
+})  # fmt: skip
+
+
+def test_what_is_not_used_is_said():
+    log = read(ODD_ORDER | {"cost": ["$0.5", "free"]})
+    assert log.cost[0] == 0.5
+    assert log.notes[0].startswith("1 values in the column")
+    assert log.notes[1].startswith('the column "order" is not used')
 
 
 def both_orders(n, *, by_name):
     """A judge that errs in a tenth of its calls and names answers or positions, in both orders; and the truths."""
-    truths = [i % 2 for i in range(n)]
-    chosen = [
-        [side if (i + 3 * order) % 10 else 1 - side for order in (0, 1)]
-        for i, side in enumerate(truths)
-    ]
-    said = [
-        "AB"[side if by_name or not order else 1 - side]
-        for each in chosen
-        for order, side in enumerate(each)
-    ]
-    frame = pl.DataFrame(
-        {
-            "item": sorted([*range(n)] * 2),
-            "judge": ["j"] * 2 * n,
-            "order": ["AB", "BA"] * n,
-            "verdict": said,
-        }
-    )
-    return frame, dict(enumerate("AB"[side] for side in truths))
+    rows = []
+    for i in range(n):
+        for order in (0, 1):
+            side = i % 2 if (i + 3 * order) % 10 else 1 - i % 2
+            said = "AB"[side if by_name or not order else 1 - side]
+            rows.append({"item": i, "judge": "j", "order": ("AB", "BA")[order], "verdict": said})
+    return pl.DataFrame(rows), {i: "AB"[i % 2] for i in range(n)}
+
+
+def figures(log, gold=None):
+    return finegold.judges.assess(log, gold=gold).to_dict()["judges"]
 
 
 def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
@@ -339,123 +352,51 @@ def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
 
 def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
     frame, truths = both_orders(20, by_name=False)
-    expected = finegold.judges.assess(frame, gold=truths).to_dict()["judges"]
-    swapped = pl.col("order") == "BA"
-    said = [truths[item] for item in frame["item"]]
-    frame = frame.with_columns(label=pl.Series(said))
-    by_position = (
-        pl.when(swapped).then(pl.col("label").replace({"A": "B", "B": "A"})).otherwise("label")
-    )
-    assert (
-        finegold.judges.assess(frame.with_columns(label=by_position)).to_dict()["judges"]
-        == expected
-    )
+    expected, swapped = figures(frame, truths), pl.col("order") == "BA"
+    frame = frame.with_columns(label=pl.Series([truths[item] for item in frame["item"]]))
+    other = pl.col("label").replace({"A": "B", "B": "A"})
+    by_position = frame.with_columns(label=pl.when(swapped).then(other).otherwise("label"))
+    assert figures(by_position) == expected
     first = pl.when(swapped).then(pl.lit("y")).otherwise(pl.lit("x"))
     named = frame.with_columns(model_a=pl.lit("x"), model_b=pl.lit("y"), shown_first=first)
-    assert finegold.judges.assess(named.drop("order")).to_dict()["judges"] == expected
+    assert figures(named.drop("order")) == expected
 
 
 def test_truths_in_a_file_beside_the_log_are_gold(tmp_path):
     frame, truths = both_orders(20, by_name=False)
-    frame.rename({"order": "a_first"}).with_columns(a_first=frame["order"] == "AB").write_csv(
-        tmp_path / "log.csv"
-    )
-    put(
-        tmp_path,
-        "gold.csv",
-        "item,truth\n" + "".join(f"{item},{truth}\n" for item, truth in truths.items()),
-    )
-    assert (
-        finegold.judges.assess(tmp_path).to_dict()["judges"]
-        == finegold.judges.assess(frame, gold=truths).to_dict()["judges"]
-    )
-
-
-def test_what_is_not_used_is_said():
-    rows = {"item": [1, 1], "judge": ["a", "b"], "verdict": ["pass", "fail"], "order": ["XY", "YX"]}
-    rows |= {"cost": ["$0.5", "free"]}
-    log = read(rows)
-    assert log.cost[0] == 0.5
-    assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == [
-        "1",
-        'the column "order"',
-    ]
-    with pytest.raises(InputError, match='the column "order" has other values than AB and BA'):
-        read(rows, order="order")
-
-
-def test_verdicts_that_cannot_be_read_are_listed_with_counts():
-    log = read(calls(*["A"] * 6, "hm", "hm", "well, well"))
-    assert log.unread == {"hm": 2, "well, well": 1}
-    assert (
-        "3 verdicts cannot be read and count as failed: 'hm' (2), 'well, well' (1)" in log.notes[0]
-    )
-
-
-@pytest.mark.parametrize("name", ["label", "reference"])
-def test_a_field_with_the_name_of_a_truth_is_one_and_a_note_says_so(name):
-    rows = {
-        "item": [1, 2] * 2,
-        "judge": list("iijj"),
-        "verdict": list("ABBB"),
-        name: ["A>B", "B>A"] * 2,
-    }
-    log = finegold.judges.read(rows)
-    assert (log.kind, log.gold.tolist()) == ("pairwise", [0, 1])
-    assert f"truth = {name} (2 of 2)" in str(log.reading)
-    texts = finegold.judges.read(
-        rows | {name: ["a long reference answer, which nobody calls a verdict"] * 4}
-    )
-    assert (texts.gold == -1).all()
-    assert "it is not used" in texts.notes[0]
-
-
-def test_gold_of_pairs_is_understood_in_every_form():
-    for gold in ({1: 1, 2: 2}, {1: "A>B", 2: "B>A"}, {1: "A", 2: "B"}, {1: "first", 2: "second"}):
-        assert finegold.judges.read(calls("1", "2", "1"), gold=gold).gold.tolist() == [0, 1, -1]
+    log = frame.select("item", "judge", "verdict", a_first=pl.col("order") == "AB")
+    gold = pl.DataFrame({"item": list(truths), "truth": list(truths.values())})
+    put(tmp_path, "", {"log.csv": log.write_csv(), "gold.csv": gold.write_csv()})
+    assert figures(tmp_path) == figures(frame, truths)
 
 
 def test_the_column_of_verdicts_is_honoured_in_several_files_named_after_judges(tmp_path):
-    for judge, said in (("gpt", "AB"), ("llama", "BB")):
-        rows = {"item": [1, 2], "timestamp": [3, 4], "said": list(said), "other": ["x", "y"]}
-        pl.DataFrame(rows).write_csv(tmp_path / f"{judge}.csv")
-    with pytest.raises(InputError) as error:
-        finegold.judges.read(tmp_path)
-    assert "timestamp" not in str(error.value).split("use verdict=")[1]
-    log = finegold.judges.read(tmp_path, verdict="said")
+    rows = {"gpt": "1,A,x\n2,B,y\n", "llama": "1,B,x\n2,B,y\n"}
+    put(tmp_path, "", {f"{judge}.csv": f"item,said,other\n{each}" for judge, each in rows.items()})
+    with pytest.raises(InputError, match="use verdict=COLUMN"):
+        read(tmp_path)
+    log = read(tmp_path, verdict="said")
     assert (log.judge_names, log.answer.tolist()) == (["gpt", "llama"], [0, 1, 1, 1])
     assert "judge = the file's name (2)" in str(log.reading)
 
 
 def test_pandalm_with_votes_of_people_as_truths(tmp_path):
-    log = [
-        {"idx": i, "gpt_result": said, "gpt_reason": "..."}
-        for i, said in enumerate(["1", "2", "Tie", "garbage"])
-    ]
+    said = ["1", "2", "Tie", "garbage"]
+    log = [{"idx": i, "gpt_result": each, "gpt_reason": "..."} for i, each in enumerate(said)]
     people = [{"idx": i, "annotator1": 1, "annotator2": i % 2, "annotator3": 1} for i in range(4)]
     put(tmp_path, "", {"gpt.json": log, "testset.json": people})
-    found = finegold.judges.read(tmp_path)
-    assert (found.answer.tolist(), found.gold.tolist(), found.unread) == (
-        [0, 1, 2, -1],
-        [0, 0, 0, 0],
-        {"garbage": 1},
-    )
-    alone = finegold.judges.read(tmp_path / "gpt.json", gold=tmp_path / "testset.json")
-    assert (alone.kind, alone.judge_names, alone.gold.tolist()) == (
-        "pairwise",
-        ["gpt"],
-        [0, 0, 0, 0],
-    )
+    found = read(tmp_path)
+    assert (found.answer.tolist(), found.unread) == ([0, 1, 2, -1], {"garbage": 1})
+    alone = read(tmp_path / "gpt.json", gold=tmp_path / "testset.json")
+    assert (alone.kind, alone.judge_names) == ("pairwise", ["gpt"])
+    assert alone.gold.tolist() == found.gold.tolist() == [0, 0, 0, 0]
 
 
 def test_scores_as_lines_of_queries_and_passages(tmp_path):
     scores = {"a": "03", "b": "13", "human_qrels": "02"}
-    put(
-        tmp_path,
-        "",
-        {f"{name}.txt": f"q1 0 p0 {each[0]}\nq1 0 p1 {each[1]}\n" for name, each in scores.items()},
-    )
-    log = finegold.judges.read(tmp_path)
+    files = {f"{name}.txt": f"q1 0 p0 {x}\nq1 0 p1 {y}\n" for name, (x, y) in scores.items()}
+    put(tmp_path, "", files)
+    log = read(tmp_path)
     assert (log.judge_names, log.item_names) == (["a", "b"], ["q1 p0", "q1 p1"])
     assert [log.class_names[code] for code in log.gold] == ["0", "2"]
     assert log.is_ordered
@@ -463,12 +404,9 @@ def test_scores_as_lines_of_queries_and_passages(tmp_path):
 
 def test_truths_by_a_column_that_is_not_the_item_of_the_log_are_refused(tmp_path):
     """Rows would be numbered, and truths of ticket 2 would be those of the second row."""
-    log, mine = tmp_path / "log.csv", tmp_path / "mine.csv"
-    log.write_text("ticket,judge,verdict\n2,m,pass\n3,m,fail\n4,m,pass\n")
-    mine.write_text("ticket,truth\n2,pass\n3,fail\n")
-    with pytest.raises(
-        InputError, match="no column of the log is read as its items, so truths by ticket"
-    ) as failed:
-        read(str(log), str(mine))
+    log = put(tmp_path, "log.csv", "ticket,judge,verdict\n2,m,pass\n3,m,fail\n4,m,pass\n")
+    mine = str(put(tmp_path, "mine.csv", "ticket,truth\n2,pass\n3,fail\n"))
+    with pytest.raises(InputError, match="read as its items, so truths by ticket") as failed:
+        read(log, mine)
     assert "item='ticket'" in str(failed.value)
-    assert list(read(str(log), str(mine), item="ticket").gold) == [1, 0, -1]
+    assert list(read(log, mine, item="ticket").gold) == [1, 0, -1]
