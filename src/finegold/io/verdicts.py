@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from finegold.errors import InputError, Placeholder, use
@@ -114,21 +114,7 @@ NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+|\s*%)?")
 BEGINS = re.compile(
     r"\W*(yes|no|pass|passed|fail|failed|true|false|correct|incorrect)\W*[,.:;–-]", re.I
 )
-NO_ERROR = {
-    "",
-    "none",
-    "null",
-    "nan",
-    "false",
-    "0",
-    "ok",
-    "success",
-    "succeeded",
-    "completed",
-    "done",
-    "no",
-    "200",
-}
+NO_ERROR = {"", *["none", "null", "nan", "false", "0", "ok", "success", "succeeded", "completed", "done", "no", "200"]}
 # how MT-bench writes that no score was found
 NO_SCORES = {"-1", "-1.0"}
 NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
@@ -181,8 +167,8 @@ def sounds_like_failure(text: str) -> bool:
     return is_short and (fold(text) in NO_SCORES or isinstance(class_of(text), Meaning))
 
 
-def _option(default: Any, help: str, **about: Any) -> Any:
-    return option(default, help, group="Columns of the log", **{"metavar": "NAME"} | about)
+_option = partial(option, group="Columns of the log")
+_column = partial(_option, None, metavar="NAME")
 
 
 @dataclass(frozen=True)
@@ -191,23 +177,23 @@ class LogReading:
     `finegold.options`.
     """
 
-    item: str | None = _option(None, "The column with the items, or several: question,pair.")
-    judge: str | None = _option(None, "The column with the judges, or several: model,prompt.")
-    verdict: str | None = _option(None, "The column with the verdicts.")
-    order: str | None = _option(None, "The column with the order of the answers: AB or BA.")
-    system_a: str | None = _option(None, "The column with the first system.")
-    system_b: str | None = _option(None, "The column with the second system.")
-    criterion: str | None = _option(None, "The column with the criterion that a row judges.")
-    question: str | None = _option(None, "The criterion to read, if the log has several.")
+    item: str | None = _column("The column with the items, or several: question,pair.")
+    judge: str | None = _column("The column with the judges, or several: model,prompt.")
+    verdict: str | None = _column("The column with the verdicts.")
+    order: str | None = _column("The column with the order of the answers: AB or BA.")
+    system_a: str | None = _column("The column with the first system.")
+    system_b: str | None = _column("The column with the second system.")
+    criterion: str | None = _column("The column with the criterion that a row judges.")
+    question: str | None = _column("The criterion to read, if the log has several.")
     people: str | None = _option(
         None,
         "Who of the judges is a person, or the columns with the votes of people: ann,bob or"
         " 'human*'. Their majority is the truth.",
         metavar="NAMES",
     )
-    repeat: str | None = _option(None, "The column with the number of the repeat.")
-    cost: str | None = _option(None, "The column with the price of the call.")
-    error: str | None = _option(None, "The column with the error or the status of the call.")
+    repeat: str | None = _column("The column with the number of the repeat.")
+    cost: str | None = _column("The column with the price of the call.")
+    error: str | None = _column("The column with the error or the status of the call.")
     kind: str | None = _option(
         None,
         "Whether verdicts compare two answers or judge one.",
