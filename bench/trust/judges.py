@@ -402,10 +402,9 @@ def ranking(n_draws: int) -> None:
     """Print how often the interval of a strength has the strength that the verdicts were drawn with."""
     theta = np.linspace(1.0, -1.0, 6)
     position, tie = np.array([0.2, 0.6, -0.1, 0.0]), np.log([0.3, 0.5, 0.2, 0.8])
-    log_s = np.array([0.4, 0.1, -0.1, -0.4])
     inside = []
     for seed in range(n_draws):
-        games = draw_games(np.random.default_rng(seed), theta, position, tie, log_s)
+        games = draw_games(np.random.default_rng(seed), theta, position, tie)
         found = fit_strengths(games, n_draws=400, seed=seed)
         low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
         inside.append((low <= theta) & (theta <= high))
@@ -419,7 +418,6 @@ def draw_games(
     theta: np.ndarray,
     position: np.ndarray,
     tie: np.ndarray,
-    log_s: np.ndarray,
 ) -> Games:
     """Draw verdicts of all judges on 400 pairs, in both orders."""
     n_items, S, J = 400, len(theta), len(position)
@@ -429,7 +427,7 @@ def draw_games(
         part.ravel()
         for part in np.meshgrid(np.arange(n_items), np.arange(J), [1, -1], indexing="ij")
     )
-    eta = np.exp(log_s)[judge] * (theta[a] - theta[b])[item] + position[judge] * order
+    eta = (theta[a] - theta[b])[item] + position[judge] * order
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.exp(tie)[judge]])
     sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
     outcome = np.minimum((rng.random(len(item)) > sums).sum(axis=0), 2)

@@ -678,10 +678,8 @@ def _twins(log: JudgeLog, answers: Answers) -> NDArray[np.int64]:
 def rank(log: Any, *, gold: Any = None, seed: int = 0, **reading: Any) -> Ranking:
     """Rank the systems that judges compared, by a Bradley-Terry model with ties.
 
-    Every judge has a position effect, if the log has pairs of systems in both orders, a tie rate
-    and a discrimination: how much its verdicts depend on the systems. Judges with a higher
-    discrimination count more, and judges that err alike count less. Intervals are from a bootstrap
-    over items.
+    Every judge has a position effect, if the log has pairs of systems in both orders, and a tie
+    rate. Judges that err alike count less. Intervals are from a bootstrap over items.
 
     Args:
         log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two

@@ -11,7 +11,7 @@ from finegold.insight.judges.ranking import Games, fit_strengths
 from tests.support.judge_log import simulate_log
 
 
-def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,)):
+def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,)):
     """Verdicts of all judges on random pairs, in both orders."""
     S, J = len(theta), len(position)
     a = rng.integers(0, S, n_items)
@@ -19,7 +19,7 @@ def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,))
     item, judge, order = (
         part.ravel() for part in np.meshgrid(range(n_items), range(J), [1, -1], indexing="ij")
     )
-    eta = np.exp(log_s)[judge] * (theta[a] - theta[b])[item] + np.array(position)[judge] * order
+    eta = (theta[a] - theta[b])[item] + np.array(position)[judge] * order
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.exp(tie)[judge]])
     sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
     outcome = np.minimum((rng.random(len(item)) > sums).sum(axis=0), 2)
@@ -52,7 +52,6 @@ def davidson_by_mm(games, sweeps=4000):
 def flat_priors(monkeypatch):
     for name in ("STRENGTH_SD", "POSITION_SD", "TIE_SD"):
         monkeypatch.setattr(bradley_terry, name, 1e4)
-    monkeypatch.setattr(bradley_terry, "DISCRIMINATION_SD", 1e-4)
 
 
 def test_strengths_agree_with_an_independent_implementation(flat_priors):
@@ -69,7 +68,7 @@ def test_strengths_agree_with_an_independent_implementation(flat_priors):
 def test_intervals_hold_known_strengths():
     theta, inside = np.linspace(0.8, -0.8, 5), []
     for seed in range(60):
-        judges = {"position": (0.5, 0, 0), "tie": (-1, 0, -0.5), "log_s": (0.4, 0, -0.4)}
+        judges = {"position": (0.5, 0, 0), "tie": (-1, 0, -0.5)}
         games = draw(np.random.default_rng(seed), theta, n_items=250, **judges)
         low, high = np.quantile(
             fit_strengths(games, n_draws=300, seed=seed).draws, [0.025, 0.975], axis=0
@@ -78,20 +77,13 @@ def test_intervals_hold_known_strengths():
     assert 0.90 < np.mean(inside) < 0.98
 
 
-def test_position_discrimination_and_ties_are_recovered():
-    position, tie, log_s = (0.6, -0.2, 0.0), (-1.0, 0.0, -0.5), (0.5, 0.0, -0.5)
-    games = draw(
-        np.random.default_rng(3),
-        np.linspace(1, -1, 6),
-        n_items=5000,
-        position=position,
-        tie=tie,
-        log_s=log_s,
-    )
+def test_positions_and_ties_are_recovered():
+    position, tie = (0.6, -0.2, 0.0), (-1.0, 0.0, -0.5)
+    rng, theta = np.random.default_rng(3), np.linspace(1, -1, 6)
+    games = draw(rng, theta, n_items=5000, position=position, tie=tie)
     found = fit_strengths(games, n_draws=10)
     assert np.abs(found.position - position).max() < 0.08
     assert np.abs(found.tie - tie).max() < 0.08
-    assert np.abs(found.discrimination - log_s).max() < 0.1
 
 
 def test_a_simulated_log_is_ranked():

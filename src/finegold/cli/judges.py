@@ -396,8 +396,8 @@ class Rank(OfLogs):
     ranks.
 
     LOG is a raw log of pairwise verdicts that names the two systems. Every judge has a position
-    effect, if the log has pairs of systems in both orders, a tie rate and a weight; judges that err
-    alike count less. Intervals are from a bootstrap over items. With --gold, what systems would win
+    effect, if the log has pairs of systems in both orders, and a tie rate; judges that err alike
+    count less. Intervals are from a bootstrap over items. With --gold, what systems would win
     if people judged everything stands beside the strengths (prediction-powered inference).
     """
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import log_softmax
+from scipy.special import softmax
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.insight.judges.answers import Share
@@ -19,8 +18,11 @@ from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
 
 # of the priors
-STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD = 3.0, 2.0, 3.0, 0.5
-A_WINS, B_WINS, TIE = 0, 1, 2
+STRENGTH_SD, POSITION_SD, TIE_SD = 3.0, 2.0, 3.0
+# the outcomes are that the first wins, that the second wins, and a tie
+TIE = 2
+# of Newton's method
+MOST_STEPS, LONGEST_STEP = 100, 3.0
 # of the bootstrap
 N_DRAWS = 500
 # systems of a group that an error names
@@ -36,7 +38,7 @@ class Games:
     judge: Integers
     # 1, -1 or 0
     order: Floats
-    # A_WINS, B_WINS, TIE
+    # 0, 1, or TIE
     outcome: Integers
     weight: Floats
     item: Integers
@@ -45,8 +47,7 @@ class Games:
     n_items: int
 
 
-@dataclass(frozen=True, eq=False)
-class Strengths:
+class Strengths(NamedTuple):
     """Estimated parameters, and the strengths of each bootstrap replicate."""
 
     # [S], mean 0
@@ -55,96 +56,54 @@ class Strengths:
     position: Floats
     # [J] log nu
     tie: Floats
-    # [J] log s
-    discrimination: Floats
     # [B, S]
     draws: Floats
 
 
 def fit_strengths(games: Games, *, n_draws: int = N_DRAWS, seed: int = 0) -> Strengths:
-    """Maximise the likelihood of the games, and draw bootstrap replicates."""
-    model = Model(games)
-    start, options = np.zeros(len(model.precision)), {"maxiter": 1000}
-    best = minimize(model.loss, start, jac=True, method="L-BFGS-B", options=options).x
-    # polishes what the line search left
-    best = best - np.linalg.solve(model.hessian(best), model.loss(best)[1])
-    theta, position, tie, discrimination = model.split(best)
+    """Maximise the posterior by Newton's method, and draw bootstrap replicates.
+
+    With eta = theta_a - theta_b + position * order, the first system wins, the second wins and
+    neither does with probabilities proportional to exp(eta / 2), exp(-eta / 2) and nu.
+    """
+    S, J = games.n_systems, games.n_judges
+    # equal games are one cell
+    shape, order = (S, S, J, 3, 3), games.order.astype(np.int64) + 1
+    key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome), shape)
+    distinct, cell_of = np.unique(key, return_inverse=True)
+    a, b, judge, order, outcome = np.unravel_index(distinct, shape)
+    counts, rows = np.bincount(cell_of, games.weight), np.arange(len(distinct))
+    # [cells, parameters] what eta and log nu are made of
+    eta_of, tie_of = np.zeros((2, len(distinct), S + 2 * J))
+    eta_of[rows, a], eta_of[rows, b], eta_of[rows, S + judge] = 1.0, -1.0, order - 1.0
+    tie_of[rows, S + J + judge] = 1.0
+    precision = 1 / np.repeat([STRENGTH_SD, POSITION_SD, TIE_SD], [S, J, J]) ** 2
+    sign, x = np.array([1.0, -1.0, 0.0])[outcome], np.zeros(S + 2 * J)
+    for _ in range(MOST_STEPS):
+        eta = eta_of @ x
+        p_a, p_b, p_tie = softmax(np.stack([eta / 2, -eta / 2, tie_of @ x]), axis=0)
+        apart = (p_a - p_b) / 2
+        # [cells, parameters] the gradient of one game of each cell
+        scores = eta_of * (sign / 2 - apart)[:, None]
+        scores += tie_of * ((outcome == TIE) - p_tie)[:, None]
+        by_eta = eta_of * (counts * ((p_a + p_b) / 4 - apart**2))[:, None]
+        by_tie = tie_of * (counts * p_tie * (1 - p_tie))[:, None]
+        mixed = eta_of.T @ (tie_of * (counts * -apart * p_tie)[:, None])
+        hessian = eta_of.T @ by_eta + tie_of.T @ by_tie + mixed + mixed.T + np.diag(precision)
+        step = np.linalg.solve(hessian, counts @ scores - precision * x)
+        x += step * min(1.0, LONGEST_STEP / max(np.abs(step).max(), 1e-12))
+        if np.abs(step).max() < 1e-9:
+            break
     # Items are drawn with replacement, and each draw takes one Newton step.
-    shape = (games.n_items, len(model.counts))
-    cells = coo_array((games.weight, (games.item, model.cell_of)), shape=shape).tocsr()
-    scores = (cells @ model.scores(best))[np.bincount(games.item, minlength=games.n_items) > 0]
-    # of each item on the parameters
-    influence = (scores @ np.linalg.inv(model.hessian(best)))[:, : games.n_systems]
+    cells = coo_array((games.weight, (games.item, cell_of)), shape=(games.n_items, len(counts)))
+    is_used = np.bincount(games.item, minlength=games.n_items) > 0
+    influence = ((cells.tocsr() @ scores)[is_used] @ np.linalg.inv(hessian))[:, :S]
     influence -= influence.mean(axis=1, keepdims=True)
     rng, n = np.random.default_rng(seed), len(influence)
     weights = [np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws)]
-    draws = np.array([theta + weight @ influence for weight in weights])
-    return Strengths(theta, position, tie, discrimination, draws)
-
-
-class Model:
-    """The negative log posterior of strengths, positions, ties and discriminations, and its
-    derivatives. Equal games are summed into cells.
-    """
-
-    def __init__(self, games: Games) -> None:
-        S, J = games.n_systems, games.n_judges
-        shape, order = (S, S, J, 3, 3), games.order.astype(np.int64) + 1
-        key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome), shape)
-        distinct, self.cell_of = np.unique(key, return_inverse=True)
-        self.a, self.b, self.judge, order, self.outcome = np.unravel_index(distinct, shape)
-        self.order, self.counts = order - 1.0, np.bincount(self.cell_of, games.weight)
-        spread = np.array([STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD])
-        self.precision: Floats = np.repeat(1 / spread**2, [S, J, J, J])
-        self.ends = [S, S + J, S + 2 * J]
-        # the parameters that each cell depends on
-        self.columns = np.stack([self.a, self.b, *(end + self.judge for end in self.ends)])
-
-    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        theta, position, tie, log_s = np.split(x, self.ends)
-        return theta - theta.mean(), position, tie, log_s - log_s.mean()
-
-    def loss(self, x: Floats) -> tuple[float, Floats]:
-        """Return the loss and its gradient."""
-        log_p, by_column = self._derivatives(x)
-        value = -float(self.counts @ log_p) + 0.5 * float(self.precision @ x**2)
-        parts = (by_column * self.counts).ravel()
-        sums = np.bincount(self.columns.ravel(), parts, minlength=len(x)).astype(np.float64)
-        return value, self.precision * x - self._centred(sums)
-
-    def scores(self, x: Floats) -> Floats:
-        """[cells, parameters] Return the gradient of the log likelihood of one game of each cell."""
-        gradients, cells = np.zeros((len(self.counts), len(x))), np.arange(len(self.counts))
-        np.add.at(gradients, (cells, self.columns), self._derivatives(x)[1])
-        return self._centred(gradients)
-
-    def hessian(self, x: Floats) -> Floats:
-        """Return the second derivatives of the loss, as differences of its gradient."""
-        width, steps = 1e-4, np.eye(len(x)) * 1e-4
-        rows = [(self.loss(x + h)[1] - self.loss(x - h)[1]) / (2 * width) for h in steps]
-        matrix: Floats = np.array(rows)
-        return (matrix + matrix.T) / 2 + 1e-9 * np.eye(len(x))
-
-    def _derivatives(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the log probability of each cell, and its derivatives by the parameters in
-        `columns`.
-        """
-        theta, position, tie, log_s = self.split(x)
-        s, gap = np.exp(log_s)[self.judge], theta[self.a] - theta[self.b]
-        eta = s * gap + position[self.judge] * self.order
-        log_p: Floats = log_softmax(np.stack([eta / 2, -eta / 2, tie[self.judge]]), axis=0)
-        p = np.exp(log_p)
-        sign = np.array([1.0, -1.0, 0.0])[self.outcome]
-        by_eta = (sign - (p[A_WINS] - p[B_WINS])) / 2
-        by_tie = (self.outcome == TIE) - p[TIE]
-        parts = [by_eta * s, -by_eta * s, by_eta * self.order, by_tie, by_eta * s * gap]
-        return log_p[self.outcome, np.arange(len(eta))], np.stack(parts)
-
-    def _centred(self, gradient: Floats) -> Floats:
-        """Account for the centring in `split`."""
-        for part in (slice(self.ends[0]), slice(self.ends[2], None)):
-            gradient[..., part] -= gradient[..., part].mean(axis=-1, keepdims=True)
-        return gradient
+    theta = x[:S] - x[:S].mean()
+    draws = theta + np.array(weights) @ influence
+    return Strengths(theta, x[S : S + J], x[S + J :], draws)
 
 
 @dataclass(frozen=True)
@@ -190,14 +149,12 @@ class Ranking:
             one half; NaN where two systems were not compared.
         position: The effect of being shown first on the log-odds, by judge; 0 where the log has
             every pair of systems in one order only.
-        discrimination: How much the verdicts of each judge depend on the systems; 1 is average.
         notes: What a reader should know.
     """
 
     standings: list[Standing]
     win_rates: Floats
     position: dict[str, float]
-    discrimination: dict[str, float]
     notes: list[str] = field(default_factory=list)
 
     def table(self) -> Any:
@@ -216,10 +173,7 @@ class Ranking:
         Returns:
             Systems, win rates, judges and notes.
         """
-        judges = {
-            name: {"position": effect, "discrimination": self.discrimination[name]}
-            for name, effect in self.position.items()
-        }
+        judges = {name: {"position": effect} for name, effect in self.position.items()}
         systems = [one.plain() for one in self.standings]
         rates = self.win_rates.tolist()
         return {"systems": systems, "win_rates": rates, "judges": judges, "notes": self.notes}
@@ -280,8 +234,7 @@ def rank_systems(
     with np.errstate(invalid="ignore"):
         rates = (wins / n)[np.ix_(order, order)]
     position = dict(zip(log.judge_names, fit.position.tolist(), strict=True))
-    discrimination = dict(zip(log.judge_names, np.exp(fit.discrimination).tolist(), strict=True))
-    return Ranking(standings, rates, position, discrimination, notes)
+    return Ranking(standings, rates, position, notes)
 
 
 def games_of(log: JudgeLog, judge_weights: Floats) -> Games:
