@@ -114,7 +114,7 @@ class Export:
     title: str
     # where to click for a good export: the end of every complaint about a damaged one
     remedy: str
-    # whether the tool wrote a file; None if its marks in `finegold.io.exports` are the whole test
+    # whether the tool wrote a file; None if its marks are the whole test
     fits: Callable[[Source], bool] | None
     read: Read
     # what the option `include` can bring in: "predictions", "rejected", ...
