@@ -43,6 +43,10 @@ def share_right(result, truth):
     return (result.label_codes == truth[:VOTED]).mean()
 
 
+def share_right_of(p, truth):
+    return (p.argmax(axis=1) == truth)[:VOTED].mean()
+
+
 def test_better_than_votes_alone_and_model_alone():
     for scale in (1.0, 4.0):
         found = []
@@ -290,6 +294,25 @@ def test_with_25_truths_a_crowd_that_errs_together_does_not_outvote_a_good_model
         f"may be right on {agreed:.0%} to 100%; 25 tasks that you check" in note
         for note in few.notes
     )
+
+
+def test_a_bad_model_does_little_harm():
+    votes, _, truth = draw(votes_per_task=5)
+    rng = np.random.default_rng(0)
+    alone = share_right(finegold.aggregate(votes), truth)
+    bad = [np.full((N, 3), 1 / 3), rng.dirichlet(np.ones(3), N), np.eye(3)[np.zeros(N, int)]]
+    for model in bad:
+        assert share_right(fit(votes, model), truth) >= alone - 0.03
+
+
+def test_a_model_that_is_always_certain_is_at_most_followed():
+    # votes cannot tell it from a model that is right wherever they err together
+    for seed in range(4):
+        votes, _, truth = draw(seed, votes_per_task=5)
+        _, modest, _ = draw(seed, votes_per_task=5, accuracy=0.8)
+        certain = np.clip(np.eye(3)[modest.argmax(axis=1)], 0.001, 0.998)
+        both = fit(votes, certain / certain.sum(axis=1, keepdims=True))
+        assert share_right(both, truth) >= share_right_of(certain, truth) - 0.01
 
 
 def test_a_model_whose_classes_are_in_another_order_is_ignored_and_the_user_warned():

@@ -10,18 +10,19 @@ variance 1/4 whose means are .8 for v and .6 / (number of models) for w_m. All q
 fit without the truths, so that v is learned from what it is applied to.
 
 Otherwise the votes say what a model is worth, and may be wrong together. Each hypothesis is a power
-w of the probabilities (1: they are calibrated; .1: they say next to nothing) and a share e of the
-tasks whose votes say nothing, since all annotators err together there. Under a hypothesis
+w of the probabilities (1: they are calibrated; .1: they say next to nothing) and a power v of the
+likelihood L_i of the votes, normalised over the classes. Under a hypothesis
 
-    L_i    likelihood of the votes, as below, normalised over the classes
     c_i    = sum_l softmax(w log p_i)_l R_l.   what the model says, R_lk the probability of class k
              where the model means l
-    P      = exp(-.2 n e) times the product of (1 - e) L_i.c_i + e / K  over the n tasks
+    s      = ((mean of c_i.c_i - 1 / K) / (1 - 1 / K))^(1/2), how much the model says
+    P      = exp(-.15 n r s v) times the product of softmax(v log L_i).c_i over the n tasks
 
-R is learned by EM from L; before, the claims of the model count for 30 tasks of each class. The
-hypotheses are equally probable at first. Their mean, weighted with P, gives c and e of each model,
-and the posterior of n models is proportional to ((1 - e) L_i + e / K) prod_m c_mi^(1 / sqrt(n)):
-models err together as annotators do.
+R is learned by EM from L^v; before, the claims of the model count for 30 tasks of each class. r is
+the share of votes that only repeat others, 1 - 1 / (mean of D_i): the more there are, and the more
+a model says, the less is left to votes that differ from it. The hypotheses are equally probable at
+first. Their mean, weighted with P, gives c and v of each model, and the posterior of n models is
+proportional to L_i^(mean of v) prod_m c_mi^(1 / sqrt(n)): models err together as annotators do.
 
 The likelihood of the votes is the mean of that of the method and of annotators estimated from q,
 log L_i = (log q_i + A_i) / 2 without the frequencies of classes, where
@@ -73,12 +74,13 @@ Floats = NDArray[np.float64]
 ENOUGH_TRUTHS = 25
 # means of the weights of votes and models before truths are seen, and their variance
 TRUSTED, VARIANCE = (0.8, 0.6), 0.25
-# hypotheses on a model: w
-POWERS = (0.1, 0.25, 0.5, 0.75, 1.0)
-# and e; the last is also what may be wrong of labels on which votes and a model agree
-SHARED_ERRORS = (0.0, 0.1, 0.2, 0.3)
-# log odds against e, for each task
-PRICE_OF_ERRORS = 0.2
+# hypotheses on a model, w, and on the votes beside it, v
+MODEL_POWERS = (0.1, 0.25, 0.5, 1.0)
+VOTE_POWERS = (0.75, 1.0, 1.5)
+# log odds against v, for each task, if all votes repeated others and the model were certain
+PRICE_OF_REPEATS = 0.15
+# of the labels on which votes and a model agree may be wrong
+SHARED_ERRORS = 0.3
 # that the claims of a model count for, of each class
 CLAIM_TASKS = 30.0
 # probability of an answer of a model without probabilities
@@ -206,44 +208,48 @@ def _from_truths(
 
 def _from_votes(of_votes: Floats, x: Floats, votes: Annotations) -> tuple[Floats, Floats]:
     """Return the mean power of each model, and the logarithms of the posterior."""
-    n, K = of_votes.shape
-    likelihood = _likelihood(np.maximum(of_votes, LEAST_SHARE), votes)
-    log_c, powers, shared = zip(*(_weigh(each, likelihood) for each in x), strict=True)
-    share, errors = 1 / np.sqrt(len(x)), float(np.mean(shared))
+    likelihood, repeats = _likelihood(np.maximum(of_votes, LEAST_SHARE), votes)
+    log_likelihood = np.log(likelihood)
+    log_c, powers, of_the_votes = zip(
+        *(_weigh(each, log_likelihood, repeats) for each in x), strict=True
+    )
+    share = 1 / np.sqrt(len(x))
     joint = share * sum(log_c)
-    joint[:n] += np.log((1 - errors) * likelihood + errors / K)
+    joint[: len(of_votes)] += np.mean(of_the_votes) * log_likelihood
     return share * np.array(powers), joint
 
 
-def _weigh(x: Floats, likelihood: Floats) -> tuple[Floats, float, float]:
-    """Return log c [T + P, K], w and e of a model: means over the hypotheses."""
-    K, voted = x.shape[1], np.flatnonzero(x[: len(likelihood)].any(axis=1))
-    claims = CLAIM_TASKS * np.eye(K) + 0.5
+def _weigh(x: Floats, log_likelihood: Floats, repeats: float) -> tuple[Floats, float, float]:
+    """Return log c [T + P, K], w and v of a model: means over the hypotheses."""
+    K, voted = x.shape[1], np.flatnonzero(x[: len(log_likelihood)].any(axis=1))
+    claims = CLAIM_TASKS * np.eye(K) + 0.5 / max(K - 1, 1)
     log_claims = np.log(claims / claims.sum(axis=1, keepdims=True))
-    hypotheses = list(product(POWERS, SHARED_ERRORS))
+    hypotheses = list(product(MODEL_POWERS, VOTE_POWERS))
     found, scores = [], []
-    for power, errors in hypotheses:
+    for power, vote_power in hypotheses:
         said = softmax(power * x[voted], axis=1)
-        bears_out = (1 - errors) * likelihood[voted] + errors / K
+        bears_out = softmax(vote_power * log_likelihood[voted], axis=1)
         R = np.exp(log_claims)
-        for _ in range(6):
+        for _ in range(5):
             total = ((said @ R) * bears_out).sum(axis=1, keepdims=True)
             R = R * (said.T @ (bears_out / total)) + claims
             R /= R.sum(axis=1, keepdims=True)
-        fitting = np.log(((said @ R) * bears_out).sum(axis=1)).sum()
-        price = PRICE_OF_ERRORS * errors * len(voted)
+        c = said @ R
+        skill = np.sqrt(max(((c**2).sum(axis=1).mean() * K - 1) / max(K - 1, 1), 0.0))
+        price = PRICE_OF_REPEATS * len(voted) * repeats * skill * vote_power
+        fitting = np.log((c * bears_out).sum(axis=1)).sum()
         scores.append(fitting - price + (claims * (np.log(R) - log_claims)).sum())
         found.append(R)
     probable, c = softmax(scores), np.zeros_like(x)
     for share, R, (power, _) in zip(probable, found, hypotheses, strict=True):
         c += softmax(power * x, axis=1) @ (share * R)
     c[~x.any(axis=1)] = 1 / K
-    power, errors = probable @ np.array(hypotheses)
-    return np.log(c), float(power), float(errors)
+    power, vote_power = probable @ np.array(hypotheses)
+    return np.log(c), float(power), float(vote_power)
 
 
-def _likelihood(posterior: Floats, votes: Annotations) -> Floats:
-    """[T, K] Return L, with the annotators' matrices estimated from the posterior."""
+def _likelihood(posterior: Floats, votes: Annotations) -> tuple[Floats, float]:
+    """Return L, [T, K], with the annotators' matrices estimated from the posterior, and r."""
     task, annotator, label = votes.votes()
     (n_tasks, K), W = posterior.shape, votes.n_annotators
     cell = annotator.astype(np.int64) * K + label
@@ -260,7 +266,7 @@ def _likelihood(posterior: Floats, votes: Annotations) -> Floats:
     log_tau = np.log(posterior.mean(axis=0))
     of_annotators = log_softmax(A / design_effect[:, None] + log_tau, axis=1)
     both = (np.log(posterior) + of_annotators) / 2
-    return np.asarray(softmax(both - log_tau, axis=1))
+    return np.asarray(softmax(both - log_tau, axis=1)), 1 - 1 / float(design_effect.mean())
 
 
 def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> float:
@@ -297,7 +303,7 @@ def _describe(
         low, high = map(float, exact_interval(hits, n_truths))
     else:
         agreed = np.where(said == q.argmax(axis=1), q.max(axis=1), 0.0)
-        low, high = (1 - SHARED_ERRORS[-1]) * float(agreed.mean()) if weight else 0.0, 1.0
+        low, high = (1 - SHARED_ERRORS) * float(agreed.mean()) if weight else 0.0, 1.0
     accuracy = min(max(float(posterior[voted, said].mean()), low), high)
     confidence, counts = float(p[voted, said].mean()), (len(voted), len(predicted) - len(voted))
     record = ModelRecord(name, *counts, weight, accuracy, confidence, low, high)
