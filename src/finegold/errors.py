@@ -51,32 +51,9 @@ def leave_out(*names: str, when: str = "", text: str = "") -> Remedy:
 
 def in_python(name: str, value: Any) -> str:
     """Return an option as a keyword of Python."""
-    return (
-        name
-        if value is None
-        else f"{name}={value}"
-        if isinstance(value, Placeholder)
-        else f"{name}={value!r}"
-    )
-
-
-def sentence(
-    problem: str,
-    where: str = "",
-    remedies: Iterable[Remedy] = (),
-    option: Callable[[str, Any], str] = in_python,
-) -> str:
-    """Return a problem and its remedies as one sentence, with the options worded by `option`."""
-    actions = []
-    for remedy in remedies:
-        given = [option(name, value) for name, value in remedy.options.items() if value is not None]
-        dropped = [option(name, None) for name, value in remedy.options.items() if value is None]
-        verbs = [f"use {' '.join(given)}"] if given else []
-        verbs += [f"leave out {' and '.join(dropped)}"] if dropped else []
-        action = " ".join(filter(None, (" and ".join(verbs), remedy.text)))
-        actions.append(f"{remedy.when}, {action}" if remedy.when else action)
-    prefix = f"{where}: " if where else ""
-    return prefix + "; ".join([problem, ", or ".join(actions)] if actions else [problem])
+    if value is None:
+        return name
+    return f"{name}={value}" if isinstance(value, Placeholder) else f"{name}={value!r}"
 
 
 class Worded:
@@ -90,8 +67,20 @@ class Worded:
         return self.worded(in_python)
 
     def worded(self, option: Callable[[str, Any], str]) -> str:
-        """Return the message with options in the words of a surface."""
-        return sentence(self.problem, self.where, self.remedies, option)
+        """Return the problem and its remedies as one sentence, with the options worded by `option`,
+        as a surface spells them.
+        """
+        actions = []
+        for remedy in self.remedies:
+            options = remedy.options.items()
+            given = [option(name, value) for name, value in options if value is not None]
+            dropped = [option(name, None) for name, value in options if value is None]
+            verbs = [f"use {' '.join(given)}"] if given else []
+            verbs += [f"leave out {' and '.join(dropped)}"] if dropped else []
+            action = " ".join(filter(None, (" and ".join(verbs), remedy.text)))
+            actions.append(f"{remedy.when}, {action}" if remedy.when else action)
+        prefix = f"{self.where}: " if self.where else ""
+        return prefix + "; ".join(filter(None, [self.problem, ", or ".join(actions)]))
 
 
 class FinegoldError(Exception):

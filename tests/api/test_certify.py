@@ -115,9 +115,8 @@ def test_the_certificate_escapes_names() -> None:
     )
     result = finegold.aggregate(votes)
     drawn = finegold.sample(result, 60)
-    page = finegold.certify(
-        result, {task: "<b>" for task, *_ in drawn.plan.rows}, drawn
-    )._repr_html_()
+    checks = {task: "<b>" for task, *_ in drawn.plan.rows}
+    page = finegold.certify(result, checks, plan=drawn)._repr_html_()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
 

@@ -85,11 +85,6 @@ def test_further_votes_are_predicted_and_scored_together_with_those_of_the_fit()
     assert model.score(None, {"t1": "cat"}) == 1.0
 
 
-def test_partial_fit_takes_truths_too():
-    model = finegold.PTBCC().partial_fit(VOTES[:3]).partial_fit(VOTES[3:], {"t1": "dog"})
-    assert model.labels_.to_dict() == {"t1": "dog", "t2": "dog"}
-
-
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("attribute", ["labels_", "probas_", "result_"])
 def test_labels_before_the_fit_are_refused_in_one_sentence(name, attribute):

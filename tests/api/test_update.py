@@ -144,11 +144,6 @@ def test_a_loaded_model_is_updated_to_the_same_bits(parts, tmp_path):
     assert np.array_equal(ours.accuracy, theirs.accuracy)
 
 
-def test_estimators_learn_in_parts(parts):
-    learner = finegold.PTBCC().partial_fit(parts[0]).partial_fit(parts[1])
-    same_votes(learner.result_.annotations, parts[2])
-
-
 def test_a_calibrated_model_keeps_its_temperature(parts):
     old, new, whole = parts
     result = fit(PTBCC(), old)

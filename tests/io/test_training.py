@@ -106,7 +106,7 @@ def test_a_group_has_one_split(tmp_path: Path) -> None:
         many(10).export(path, "torch", groups={"t1": "d1"})
 
 
-def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path: Path) -> None:
+def test_the_command_reads_groups_from_the_votes(tmp_path: Path) -> None:
     rows = [f"s{n},{'' if n == 7 else n % 3},{who},{who}" for n in range(9) for who in "ab"]
     votes = write(tmp_path / "votes.csv", "\n".join(["sentence,doc,worker,label", *rows]))
     out, model = tmp_path / "train.parquet", tmp_path / "m.finegold"
@@ -118,22 +118,13 @@ def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path:
     succeed(
         "aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv"
     )
-    succeed("export", model, "--items", votes, "--group", "doc", "--purpose", "torch", "-o", out)
-    assert pl.read_parquet(out).equals(first)
     for words, message in (
         ((votes, "--task", "sentence", "--group", "dog"), 'there is no column "dog" for the group'),
         (
             (votes, "--task", "sentence", "--group", "worker"),
             "task 's0' has the group 'a' here and 'b' in another row",
         ),
-        (
-            (model, "--group", "doc"),
-            "the groups of tasks are not known; use --group COLUMN --items FILE",
-        ),
-        (
-            (model, "--items", votes),
-            "the groups of tasks are not known; use --group COLUMN --items FILE",
-        ),
+        ((model, "--group", "doc"), "a model has no columns; give its votes"),
     ):
         assert message in refusal_of("export", *words, "--purpose", "torch", "-o", out)
 

@@ -89,20 +89,6 @@ class Estimator:
         self._result = aggregate(X, self, gold=y, **keywords)  # type: ignore[call-overload]  # is also a Method
         return self
 
-    def partial_fit(self, X: Any = None, y: Any = None, **keywords: Any) -> Self:
-        """Add votes to those of earlier fits, as `Result.update` does. The first call fits the
-        votes.
-
-        Args:
-            X (path, data frame or Annotations): The new votes.
-            y (path, data frame or mapping): New known truths.
-            **keywords: Other keywords of `Result.update`.
-        """
-        if self._result is None:
-            return self.fit(X, y, **keywords)
-        self._result = self._result.update(X, gold=y, **keywords)
-        return self
-
     def fit_predict(self, X: Any, y: Any = None, **keywords: Any) -> Any:
         """Fit to votes, as `fit` does, and return `labels_`.
 

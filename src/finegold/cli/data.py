@@ -84,11 +84,9 @@ class Export:
     )
     group: str | None = option(
         None,
-        "A column of FILE, or of --items, such as the document of a sentence: a group has one"
-        " split.",
+        "A column of FILE, such as the document of a sentence: a group has one split.",
         metavar="COLUMN",
     )
-    items: str | None = o.path("A table with the tasks and their groups.")
 
     def run(self, votes: o.Votes) -> None:
         from finegold.api.fit import given_result
@@ -96,16 +94,13 @@ class Export:
         from finegold.io.writers import check_training, write_training
 
         check_training(self.output, self.purpose, self.validation)
-        groups, model = None, given_result(votes.files) if self.group is not None else None
-        if (self.items is None and model is not None) or (
-            self.items is not None and self.group is None
-        ):
-            raise InputError("the groups of tasks are not known; use --group COLUMN --items FILE")
+        groups = None
         if self.group is not None:
-            by_task = votes.reading.task if model is None else model.annotations.columns[0]
-            task, source = by_task if isinstance(by_task, str) else None, self.items or votes.files
-            how: Any = {"label": self.group, "prefix": "", "what": "group"}
-            groups = dict(zip(*read_truth(source, task=task, **how), strict=True))
+            if given_result(votes.files) is not None:
+                raise InputError("a model has no columns; give its votes, or groups= in Python")
+            task = votes.reading.task if isinstance(votes.reading.task, str) else None
+            how: Any = {"task": task, "label": self.group, "prefix": "", "what": "group"}
+            groups = dict(zip(*read_truth(votes.files, **how), strict=True))
         result = votes.result()
         write = partial(
             write_training, purpose=self.purpose, validation=self.validation, groups=groups

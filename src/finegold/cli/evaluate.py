@@ -137,7 +137,6 @@ class Agreement:
     def run(self, votes: o.Votes) -> None:
         from finegold.api.evaluate import agreement as measure
         from finegold.api.evaluate import groups_in
-        from finegold.insight.agreement import COEFFICIENTS
         from finegold.results.metrics import level_of_order
         from finegold.votes.frames import to_polars
 
@@ -166,20 +165,8 @@ class Agreement:
             rows = [table.to_dicts() for table in tables.values()]
             out.print_json(figures | dict(zip(keys, rows, strict=True)))
             return
-        texts = []
-        for name, (title, _) in COEFFICIENTS.items():
-            value: float = getattr(measured, name)
-            # NaN differs from itself
-            is_defined = value == value
-            text = f"{value:.3f}" if is_defined else "undefined"
-            low, high = measured.interval(name) if name in measured.estimates else (value, value)
-            text += f"  ({low:.3f} to {high:.3f})" if low < high else ""
-            level_words = f", {measured.level}" if name == "alpha" and level != "nominal" else ""
-            # undefined without repeated votes, or at another level
-            if is_defined or name in (*measured.estimates, "cohen", "observed"):
-                texts.append((title + level_words, text))
         sizes = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')}"
-        out.print_figures(f"{sizes} with two or more votes", texts)
+        out.print_figures(f"{sizes} with two or more votes", measured.rows().items())
         tables["By class, against all others"] = by_class
         tables["Annotators who agree least"] = by_annotator.sort("kappa", nulls_last=True)
         for title, table in tables.items():

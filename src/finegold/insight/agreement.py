@@ -155,19 +155,28 @@ class Agreement:
         """
         return {name: value for name, value in vars(self).items() if isinstance(value, float | int)}
 
+    def rows(self) -> dict[str, str]:
+        """Return the figures as text with their intervals, by what they are."""
+        rows = {}
+        for name, (title, _) in COEFFICIENTS.items():
+            value: float = getattr(self, name)
+            # undefined without repeated votes, or at another level
+            if math.isnan(value) and name not in (*self.estimates, "cohen", "observed"):
+                continue
+            low, high = self.interval(name) if name in self.estimates else (value, value)
+            level = f", {self.level}" if name == "alpha" and self.level != "nominal" else ""
+            rows[title + level] = "undefined" if math.isnan(value) else f"{value:.3f}"
+            rows[title + level] += f"  ({low:.3f} to {high:.3f})" if low < high else ""
+        return rows
+
     def _repr_html_(self) -> str:
-        from finegold.votes.notebook import rows_html
+        from finegold.votes.notebook import Figure, rows_html
 
         title = (
             f"<b>Agreement</b> ({self.level}): {self.n_votes:,} votes, {self.n_tasks:,} tasks with"
             f" two votes or more, {self.n_annotators:,} annotators"
         )
-        rows = []
-        for name in (*self.estimates, "cohen", "observed"):
-            low, high = self.interval(name) if name in self.estimates else (math.nan, math.nan)
-            interval = f"{low:.3f} to {high:.3f}" if math.isfinite(low) else ""
-            value = getattr(self, name)
-            rows.append({"_": COEFFICIENTS[name][0], "__": value, "95 % interval": interval})
+        rows = [{"_": words, "__": Figure(text)} for words, text in self.rows().items()]
         return rows_html(title, rows, self.notes)
 
     def interval(self, name: str) -> tuple[float, float]:

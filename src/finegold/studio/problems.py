@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from finegold.errors import FinegoldError, FinegoldWarning, InputError, sentence
+from finegold.errors import FinegoldError, FinegoldWarning, InputError
 
 
 class Problem(Exception):
@@ -35,7 +35,7 @@ def words_of(message: object) -> str:
     if not isinstance(message, InputError | FinegoldWarning):
         return str(message)
     actions = [remedy for remedy in message.remedies if remedy.text and not remedy.options]
-    return sentence(message.problem, getattr(message, "where", ""), actions)
+    return str(InputError(message.problem, getattr(message, "where", ""), actions))
 
 
 # Python's own way of catching warnings is not for threads: one that ends would restore the filters

@@ -52,13 +52,6 @@ def available_memory() -> float:
             for name in ("memory.max", "memory.current")
         )
         limits.append(float(most - used))
-    # of `ulimit -v`
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        if (most := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            limits.append(float(most - pages * resource.getpagesize()))
     return min(limits)
 
 
