@@ -60,7 +60,7 @@ def test_a_family_of_independent_judges_is_left_in_peace(seed):
     found = found_in(panel((1,) * 6, seed=seed))
     assert found.warnings == []
     assert found.effective == 6
-    assert found.n_groups == 0
+    assert len(found.excess) == 0
     assert not to_polars(found.pairs())["suspicious"].any()
 
 
@@ -118,7 +118,7 @@ def test_repeats_of_one_judge_are_no_pair():
     table = to_polars(found.pairs())
     assert (table["annotator_1"] != table["annotator_2"]).all()
     assert len(table) == 15
-    assert found.n_groups == 0
+    assert len(found.excess) == 0
 
 
 def test_annotators_who_share_no_task_are_no_pair():

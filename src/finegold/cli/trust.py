@@ -144,7 +144,7 @@ class Trust(o.Truths):
         if checked.n_spammers:
             title = "Votes that do not depend on the truth"
             out.print_frame(title, result.spammers(), checked.n_spammers)
-        if panel.n_groups:
+        if len(panel.excess):
             out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
         for warning in checked.warnings:
             warn(warning)

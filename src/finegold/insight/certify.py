@@ -155,11 +155,7 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
     def gradient(at: Floats) -> Floats:
         return np.asarray(x.T @ (expit(x @ at) - right) + at - prior)
 
-    def curvature(at: Floats) -> Floats:
-        p = expit(x @ at)
-        return np.asarray((x * (p * (1 - p))[:, None]).T @ x + np.eye(2))
-
-    found = minimize(loss, prior, jac=gradient, hess=curvature, method="trust-exact", tol=1e-10)
+    found = minimize(loss, prior, jac=gradient, method="BFGS", tol=1e-8)
     return Recalibration(*map(float, found.x))
 
 

@@ -114,18 +114,14 @@ class CorrelatedAnnotators:
     names: Names = field(repr=False)
     warnings: list[str] = field(default_factory=list)
 
-    @property
-    def n_groups(self) -> int:
-        return len(self.excess)
-
     def groups(self) -> Any:
         """Return a data frame with one row per group of annotators who agree more than their skill
         explains.
         """
-        members = [np.flatnonzero(self.group == g) for g in range(self.n_groups)]
+        members = [np.flatnonzero(self.group == g) for g in range(len(self.excess))]
         who = [", ".join(map(str, to_list(self.names[m]))) for m in members]
         columns = {
-            "group": np.arange(1, self.n_groups + 1),
+            "group": np.arange(1, len(members) + 1),
             "members": np.array(who, dtype=np.str_),
             "n_members": np.array([len(m) for m in members], np.int64),
             "excess": self.excess,

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
+from polars import selectors
 
 from finegold.insight.spam import KINDS, spam
 from finegold.insight.votes import Integers
 from finegold.report.sections.classes import shown_classes
-from finegold.report.sections.common import ANNOTATORS_TABLE, Shown, Subject, View, plain, texts
+from finegold.report.sections.common import (
+    ANNOTATORS_TABLE,
+    DIGITS,
+    Shown,
+    Subject,
+    View,
+    plain,
+    texts,
+)
 from finegold.results.matrices import matrices
 from finegold.votes.encoding import MISSING
 
@@ -31,8 +41,6 @@ def annotators(subject: Subject) -> View:
     order = np.lexsort((-n_votes, -result.accuracy))
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(1, n + 1)
-    names = texts(result.annotator_names)
-    numbers = plain(np.column_stack([result.accuracy, result.accuracy_low, result.accuracy_high]))
     # right votes, and all, on tasks with known truth
     right = judged = np.zeros(n, np.int64)
     if subject.key is not None:
@@ -40,30 +48,31 @@ def annotators(subject: Subject) -> View:
         truth = subject.key.codes[task]
         right = np.bincount(who[truth == label], minlength=n)
         judged = np.bincount(who[truth != MISSING], minlength=n)
-    kinds, weights = spam(result).kind.tolist(), result.learned.weights
+    measured = np.where(judged > 0, right / np.maximum(judged, 1), np.nan)
+    kind, weights = spam(result).kind, result.learned.weights
 
-    def row(j: int) -> View:
-        accuracy, *ends = numbers[j]
-        # None without known truths
-        low, high = (None if end != end else end for end in ends)
-        return {
-            "annotator": names[j],
-            "n_votes": int(n_votes[j]),
-            "accuracy": accuracy,
-            "low": low,
-            "high": high,
-            "code": j,
-            "rank": int(rank[j]),
-            "agreement": plain(result.agreement[j]),
-            # of each prototype
-            "weights": [] if weights is None else plain(weights[j]),
+    def table(codes: Integers) -> list[View]:
+        columns = {
+            "annotator": texts(result.annotator_names, codes),
+            "code": codes,
+            "n_votes": n_votes[codes],
+            "accuracy": result.accuracy[codes],
+            # None without known truths
+            "low": result.accuracy_low[codes],
+            "high": result.accuracy_high[codes],
+            "rank": rank[codes],
+            "agreement": result.agreement[codes],
             # of correlated annotators; 0 for none
-            "group": int(correlated.group[j]) + 1,
-            "suspicion": KINDS.get(kinds[j], ""),
+            "group": correlated.group[codes] + 1,
+            "suspicion": [KINDS.get(each, "") for each in kind[codes]],
             # share of right votes among those on tasks with known truth
-            "measured": plain(right[j] / judged[j]) if judged[j] else None,
-            "n_measured": int(judged[j]),
+            "measured": measured[codes],
+            "n_measured": judged[codes],
         }
+        if weights is not None:
+            columns |= {f"prototype {s + 1}": share for s, share in enumerate(weights[codes].T)}
+        numbers = selectors.float().fill_nan(None).round(DIGITS)
+        return pl.DataFrame(columns).with_columns(numbers).to_dicts()
 
     rows, rows_shown = _ends(order, MAX_ROWS)
     ranked, ranking_shown = _ends(order, MAX_RANKED)
@@ -76,8 +85,8 @@ def annotators(subject: Subject) -> View:
         confusions = dict(zip(some.tolist(), plain(found), strict=True))
     groups = []
     for number, excess in enumerate(plain(correlated.excess), 1):
-        members = np.flatnonzero(correlated.group == number - 1).tolist()
-        shown = [names[j] for j in members[:MAX_MEMBERS]]
+        members = np.flatnonzero(correlated.group == number - 1)
+        shown = texts(correlated.names, members[:MAX_MEMBERS])
         groups.append((number, shown, len(members) - len(shown), excess))
     chance = float(result.posterior.mean(axis=0).max())
     return {
@@ -90,12 +99,12 @@ def annotators(subject: Subject) -> View:
         "n_better": int((result.accuracy > chance).sum()),
         # with an interval, from tasks with known truths
         "n_known": int(np.isfinite(result.accuracy_low).sum()),
-        "rows": [row(j) for j in rows.tolist()],
+        "rows": table(rows),
         "shown": rows_shown,
-        "ranking": [row(j) for j in ranked.tolist()],
+        "ranking": table(ranked),
         "ranking_shown": ranking_shown,
         # empty if there are few
-        "dots": [row(j) for j in dots.tolist()],
+        "dots": table(dots),
         "dots_shown": Shown(len(dots), n, "number of votes", ANNOTATORS_TABLE),
         # by the code of the annotator
         "confusions": confusions,
@@ -104,7 +113,10 @@ def annotators(subject: Subject) -> View:
         "groups": groups,
         # number of independent annotators
         "effective": correlated.effective,
-        "n_suspects": sum(map(bool, kinds)),
+        "n_suspects": int((kind != "").sum()),
+        "prototypes": []
+        if weights is None
+        else [f"prototype {s + 1}" for s in range(weights.shape[1])],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from finegold.insight.votes import Floats, Integers
-from finegold.report.sections.common import ANNOTATORS_TABLE, Shown, Subject, View, plain, texts
+from finegold.report.sections.common import Shown, Subject, View, plain, texts
 from finegold.results.data import ResultData
 from finegold.results.matrices import pooled_votes
 
@@ -15,8 +15,6 @@ MAX_ROWS = 100
 MAX_MISTAKES = 5
 # votes on tasks of a class, below which nothing is said about how it is confused
 MIN_SUPPORT = 20
-# with more annotators, bars are thinner than a pixel
-MAX_MIXTURES = 300
 
 
 def shown_classes(result: ResultData) -> Integers:
@@ -87,7 +85,7 @@ def prototypes(subject: Subject) -> View:
     assert known.prototypes is not None
     assert known.weights is not None
     chosen = shown_classes(result)
-    names, n = texts(result.class_names, chosen), len(known.weights)
+    names = texts(result.class_names, chosen)
     shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
     found = []
     for s, whole in enumerate(known.prototypes):
@@ -103,18 +101,9 @@ def prototypes(subject: Subject) -> View:
                 "mistakes": _mistakes(matrix, names, most=2),
             }
         )
-    order, words = np.argsort(-known.weights[:, 0], kind="stable"), "share of prototype 1"
-    # evenly spaced, so that the shares are distributed alike
-    if n > MAX_MIXTURES:
-        words = f"{words}, evenly sampled"
-        order = order[np.linspace(0, n - 1, MAX_MIXTURES).round().astype(np.int64)]
-    whose, n_votes = texts(result.annotator_names, order), result.votes_per_annotator[order]
     rest = "result.learned.prototypes"
     return {
         "prototypes": found,
         "classes": names,
         "classes_shown": Shown(len(chosen), len(result.class_names), "number of tasks", rest),
-        # annotator, number of votes, weights
-        "mixtures": list(zip(whose, n_votes.tolist(), plain(known.weights[order]), strict=True)),
-        "mixtures_shown": Shown(len(order), n, words, ANNOTATORS_TABLE),
     }
