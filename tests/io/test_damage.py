@@ -9,13 +9,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from backports import zstd
 
-import finegold
-from finegold import Annotations, InputError
+from finegold import InputError
 from finegold.io.read import read
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
@@ -150,37 +148,6 @@ def test_nan_in_json_is_no_vote(tmp_path: Path) -> None:
         assert votes_of(votes) == {(1, "NaN1", 1), (2, "NaN0", 1)}
 
 
-def test_too_many_classes_are_refused_with_their_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = "".join(f"{n},w,text {n}\n" for n in range(12))
-    path = write(tmp_path / "v.csv", f"task,worker,answer\n{rows}")
-    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "12")
-    assert read(path).n_classes == 12
-    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "11")
-    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*label=NAME'
-    with pytest.raises(InputError, match=rf"{words}.*FINEGOLD_MAX_CLASSES=N"):
-        read(path)
-    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "many")
-    with pytest.raises(InputError, match="FINEGOLD_MAX_CLASSES is 'many'; expected a number"):
-        read(path)
-
-
-@pytest.mark.parametrize(
-    ("method", "n_classes"), [("ds", 3000), ("hds", 3000), ("ebcc", 3000), ("cbcc", 300)]
-)
-def test_matrices_that_do_not_fit_into_memory_are_refused(
-    method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "100e6")
-    n = np.arange(n_classes)
-    votes = Annotations.from_arrays(n, n % 5, n)
-    words = rf"{method} .* GB .*{n_classes:,} classes.*FINEGOLD_MAX_MEMORY=N"
-    with pytest.raises(InputError, match=words):
-        finegold.aggregate(votes, method)
-    assert len(finegold.aggregate(votes, "mv").label) == n_classes
-
-
 def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/v\xe9.csv")
     for exists in (False, True):
@@ -189,6 +156,3 @@ def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
         assert "v\\udce9.csv" in found.stderr.replace("\n", "")
         assert exists == ("not valid UTF-8; rename" in found.stderr.replace("\n", " "))
         Path(name).write_text(CSV)
-
-
-# Any bytes, and any values in the records of exports, are read or refused in a sentence.

@@ -11,7 +11,6 @@ import pytest
 import finegold
 from finegold import InputError
 from finegold.io.read import read
-from finegold.io.truth import read_truth
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import LONG, Sheets, ods, xls, xlsx
 
@@ -62,28 +61,12 @@ def test_empty_rows_and_columns_around_the_table_do_not_count(tmp_path: Path) ->
     assert found.counts.missing == 0
 
 
-def test_a_wide_table_and_truths_in_sheets_of_one_workbook(tmp_path: Path) -> None:
-    wide = [["task", "ann", "bob"], ["t1", "cat", "dog"], ["t2", "cat", None]]
-    path = xlsx(
-        tmp_path / "all.xlsx", {"Votes, wide": wide, "Truth": [["task", "truth"], ["t2", "dog"]]}
-    )
-    assert votes_of(read(f"{path}#Votes, wide", layout="wide")) == VOTES
-    assert read_truth(f"{path}#Truth").truth.to_list() == ["dog"]
-    assert read(f"{path}#Votes, wide", layout="wide", gold=f"{path}#Truth").gold.tolist() == [-1, 1]
-
-
 def test_an_export_that_was_saved_as_a_workbook(tmp_path: Path) -> None:
     header = ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "Answer.mood"]
     rows = [["H1", "A1", "ann", "Approved", "good"], ["H1", "A2", "bob", "Rejected", "bad"]]
     found = read(xlsx(tmp_path / "batch.xlsx", {"Batch": [header, *rows]}))
     assert votes_of(found) == {("H1", "ann", "good")}
     assert found.counts.left_out == {"rejected assignments": 1}
-
-
-def test_a_folder_of_workbooks(tmp_path: Path) -> None:
-    xlsx(tmp_path / "a.xlsx", {"S": LONG[:2]})
-    ods(tmp_path / "b.ods", {"S": [LONG[0], *LONG[2:]]})
-    assert votes_of(read(tmp_path)) == VOTES
 
 
 @pytest.mark.parametrize(

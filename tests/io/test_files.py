@@ -47,17 +47,12 @@ CONTENTS = {
     "v.CSV": CSV.encode(),
     "v.tsv": TSV.encode(),
     "v.jsonl": JSONL.encode(),
-    "v.ndjson": JSONL.encode(),
     "v.parquet": parquet(),
     "v.arrow": arrow(),
-    "v.feather": arrow(),
     "stream.arrow": arrow(stream=True),
     "v.csv.gz": gzip.compress(CSV.encode()),
-    "v.tsv.gz": gzip.compress(TSV.encode()),
     "v.jsonl.gz": gzip.compress(JSONL.encode()),
     "v.csv.zst": zstd(CSV),
-    "v.csv.zstd": zstd(CSV),
-    "v.jsonl.zst": zstd(JSONL),
     "no_extension": CSV.encode(),
     "v.txt": TSV.encode(),
     "lines of JSON.csv": JSONL.encode(),  # JSON is told by its content, whatever the name says
@@ -65,13 +60,11 @@ CONTENTS = {
     "lines of JSON behind a mark.jsonl.gz": gzip.compress(b"\xef\xbb\xbf" + JSONL.encode()),
     "list of JSON.jsonl": FRAME.write_json().encode(),
     "JSON below a blank line.txt": b"\n" + JSONL.encode(),
-    "2024.05.votes.csv": CSV.encode(),
     "semicolons.csv": CSV.replace(",", ";").encode(),
     "bom.csv": b"\xef\xbb\xbf" + CSV.encode(),
     "windows.csv": CSV.replace("\n", "\r\n").encode(),
     "odd[1]*.csv": CSV.encode(),
     "odd[1]*.jsonl": JSONL.encode(),
-    "odd[1].parquet": parquet(),
     "v.json": FRAME.with_columns(more=pl.struct(at=1)).write_json().encode(),
     "v.json.gz": gzip.compress(json.dumps(FRAME.to_dicts(), indent=2).encode()),
 }
@@ -134,12 +127,10 @@ def test_a_list_of_files_is_read_as_one_table(tmp_path: Path) -> None:
 
 BROKEN = {
     "empty.csv": (b"", "is empty"),
-    "empty.parquet": (b"", "is empty"),
     "header.csv": (b"task,worker,label\n", "has a header but no rows"),
     "rubbish.csv": (bytes(range(256)) * 20, "binary data"),
     "rubbish.parquet": (b"rubbish" * 100, "not a complete Parquet file"),
     "cut.parquet": (parquet()[:-20], "not a complete Parquet file"),
-    "rubbish.arrow": (b"ARROW1" + b"rubbish" * 100, "not a complete Arrow file"),
     "really_parquet.csv": (parquet(), "is not CSV: its content is parquet"),
     "really_csv.gz.csv": (gzip.compress(CSV.encode()), "its content is gzip"),
     "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "damaged workbook"),
@@ -152,32 +143,13 @@ BROKEN = {
         gzip.compress(CSV.encode() * 99)[:-30],
         "is cut short: the gzip data ends too early",
     ),
-    "cut.jsonl.gz": (
-        gzip.compress(JSONL.encode() * 99)[:-30],
-        "is cut short: the gzip data ends too early",
-    ),
     "cut.csv.zst": (zstd(CSV * 99)[:-30], "is cut short: the zstd data ends too early"),
-    "cut.jsonl.zst": (zstd(JSONL * 99)[:-30], "is cut short: the zstd data ends too early"),
-    "latin.csv.zst": (
-        bytes(
-            pa.compress("task,worker,label\n1,a,é\n".encode("latin-1"), codec="zstd", asbytes=True)
-        ),
-        "line 2: not valid UTF-8.*latin-1",
-    ),
     "long_row.csv": (
         b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n",
         "line 3: too many fields, found 4 but",
     ),
-    "long_row.tsv": (
-        b"task\tworker\tlabel\nt1\tann\ta\nt2\tbob\tb\tc\n",
-        "line 3: too many fields, found 4",
-    ),
     "long_hidden.csv": (
         b"task,worker,label,note\nt1,ann,a,x\nt2,bob,b,c,d\n",
-        "line 3: too many fields",
-    ),
-    "long_unasked.csv": (
-        b"task,note,worker,label\nt1,x,ann,a\nt2,x,bob,b,c\n",
         "line 3: too many fields",
     ),
     "blank_first.csv": (b"\n\ntask,worker,label\nt1,ann,a\n", "the first line is blank"),
@@ -196,11 +168,6 @@ BROKEN = {
         b'task,worker,label\nt1,ann,"a\nb"\nt2,bob\n',
         "line 4: too few fields, found 2",
     ),
-    "short.csv.gz": (
-        gzip.compress(b"task,worker,label\nt1,ann,a\nt2,bob\n"),
-        "line 3: too few fields",
-    ),
-    "short.csv.zst": (zstd("task,worker,label\nt1,ann,a\nt2,bob\n"), "line 3: too few fields"),
     "latin.csv": (
         b"task,worker,label\nt1,ann,a\nt2,ren\xe9,b\n",
         r"line 3: not valid UTF-8 \(byte 0xe9\)",

@@ -68,31 +68,18 @@ DATES = [date(2020, 1, 1), date(2020, 1, 2), date(2020, 2, 2)]
 KINDS: dict[str, tuple[Column, list[Any]]] = {
     "pandas str": (pandas_column(), TEXT),
     "pandas object": (pandas_column(object), TEXT),
-    "pandas string": (pandas_column("string"), TEXT),
     "pandas pyarrow string": (pandas_column("string[pyarrow]"), TEXT),
     "pandas ordered category": (pandas_category(True), TEXT),
-    "pandas arrow dictionary": (pandas_arrow(pa.dictionary(pa.int32(), pa.string())), TEXT),
-    "pandas object of integers": (pandas_column(object), WHOLE),
     "pandas Int64": (pandas_column("Int64"), WHOLE),
-    "pandas category of integers": (pandas_category(False), WHOLE),
     "pandas arrow int32": (pandas_arrow(pa.int32()), WHOLE),
-    "pandas object of booleans": (pandas_column(object), TRUE),
-    "pandas boolean": (pandas_column("boolean"), TRUE),
     "pandas float": (pandas_column(float), [0.5, 9.0, 10.5]),
-    "polars string": (polars_column(pl.String), TEXT),
     "polars categorical": (polars_column(pl.Categorical), TEXT),
     "polars enum": (polars_column(pl.Enum(["zebra", "cat", "bee", "ant"])), TEXT),
-    "polars uint8": (polars_column(pl.UInt8), [1, 200, 250]),
     "polars uint64": (polars_column(pl.UInt64), [1, 9, 2**63 + 5]),
-    "polars boolean": (polars_column(pl.Boolean), TRUE),
     "polars float": (polars_column(pl.Float64), [0.5, 1.5, 2.0]),
-    "polars date": (polars_column(pl.Date), DATES),
     "polars decimal": (polars_column(pl.Decimal(10, 2)), [Decimal("1.25"), Decimal("1.5")]),
     "pyarrow string": (arrow_column(pa.string()), TEXT),
-    "pyarrow string view": (arrow_column(pa.string_view()), TEXT),
     "pyarrow dictionary": (arrow_dictionary(pa.string(), pa.int32()), TEXT),
-    "pyarrow uint16": (arrow_column(pa.uint16()), WHOLE),
-    "pyarrow dictionary of integers": (arrow_dictionary(pa.int64(), pa.int32()), WHOLE),
     "pyarrow bool": (arrow_column(pa.bool_()), TRUE),
 }
 WITHOUT_HOLES: dict[str, tuple[Column, list[Any]]] = {
@@ -137,7 +124,7 @@ def test_a_column_of_any_kind_gives_the_same_votes(kind: str, role: str) -> None
     assert names.backend == (None if kind.startswith("polars") else kind.split()[0])
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *WITHOUT_HOLES])
+@pytest.mark.parametrize("kind", ["pandas Int64", "polars categorical", "pyarrow dictionary"])
 def test_labels_of_any_kind_come_back_in_its_own_library_and_gold_teaches_them(kind: str) -> None:
     make, values = (KINDS | WITHOUT_HOLES)[kind]
     votes = {name: draw(values if name == "label" else WHOLE, name, False) for name in ROLES}

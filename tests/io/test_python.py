@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import finegold
 from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.io.truth import read_truth
@@ -66,22 +65,14 @@ def structured() -> Any:
 SOURCES: dict[str, Callable[[], Any]] = {
     "data set": lambda: Dataset(pl.DataFrame(COLUMNS)),
     "old data set": lambda: OldDataset(pl.DataFrame(COLUMNS)),
-    "record batch": batch,
     "record batches": lambda: [batch()[:1], batch()[1:]],
-    "stream of record batches": lambda: iter([batch()[:1], batch()[1:]]),
     "record batch reader": lambda: pa.RecordBatchReader.from_batches(batch().schema, [batch()]),
     "list of dicts": lambda: DICTS,
-    "tuple of dicts": lambda: tuple(DICTS),
-    "generator of dicts": lambda: iter(DICTS),
     "dict of lists": lambda: COLUMNS,
-    "dict of arrays": lambda: {name: np.array(values) for name, values in COLUMNS.items()},
     "dict of series": lambda: {name: pd.Series(values) for name, values in COLUMNS.items()},
     "structured array": structured,
-    "record array": lambda: structured().view(np.recarray),
     "structured array of bytes": lambda: structured().astype([(name, "S4") for name in NAMES]),
     "list of tuples": lambda: ROWS,
-    "generator of tuples": lambda: (row for row in ROWS),
-    "generator of lists": lambda: (list(row) for row in ROWS),
     "zip": lambda: zip(*COLUMNS.values(), strict=True),
     "named tuples": lambda: (Row(*row) for row in ROWS),
     "pandas, task in the index": lambda: pd.DataFrame(COLUMNS).set_index("task"),
@@ -118,12 +109,6 @@ def test_an_index_of_pandas_names_the_tasks_unless_a_column_does() -> None:
     assert votes_of(read(wide)) == {(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")}
 
 
-def test_a_generator_is_aggregated_and_its_error_is_raised_as_it_is() -> None:
-    assert finegold.aggregate(iter(ROWS), method="mv").annotations.n_tasks == 2
-    with pytest.raises(TypeError, match="len"):
-        read((len(number), "a", "x") for number in [1])  # type: ignore[arg-type]
-
-
 def test_rows_may_lack_a_label_and_the_missing_vote_is_counted() -> None:
     rows = [
         *DICTS,
@@ -153,20 +138,16 @@ WRONG: dict[str, tuple[Any, str]] = {
         3,
         r"of type int cannot be read; expected a path.*Hugging Face.*dicts.*tuples.*structured array",
     ),
-    "none": (None, "of type NoneType cannot be read"),
     "bytes": (b"abc", "of type bytes cannot be read"),
     "numbers": ([1, 2], "row 1 is of type int; expected a dict or a tuple"),
-    "texts": (iter(["a", "b"]), "row 1 is of type str; expected a dict or a tuple"),
     "kinds": ([{"task": 1}, (1, 2, 3)], r"row 2 is \(1, 2, 3\), which is not like row 1"),
     "four": ([(1, 2, 3, 4)], r"row 1 has 4 values; expected 3: task, annotator, label"),
-    "widths": ([(1, 2, 3), (1, 2)], "which is not like row 1"),
     "lengths": (
         {"task": [1], "worker": [1, 2], "label": [1]},
         '"task" has 1, "worker" has 2',
     ),
     "scalars": ({"task": 1, "worker": 2}, '"task" is of type int; expected a list'),
     "matrix": (np.zeros((2, 2)), "from_matrix"),
-    "array": (np.zeros(2), "of type ndarray cannot be read"),
     "arrow array": (pa.array([1, 2]), "not a table"),
     "no rows": (iter([]), "no rows"),
     "no columns": ({}, "no columns"),

@@ -122,9 +122,7 @@ def test_truths_are_read_once_each_from_columns_that_can_be_named(tmp_path: Path
     path = write(tmp_path / "gold.csv", "a,b\nt1,x\n")
     truth = read_truth(path, task="a", label="b")
     assert (to_list(truth.task), to_list(truth.truth)) == (["t1"], ["x"])
-    with pytest.raises(
-        InputError, match=r'no truth column among "a", "b"; .*truth_label=.b.'
-    ) as caught:
+    with pytest.raises(InputError, match=r"no truth column; use truth_label=.b.") as caught:
         read_truth(path, task="a")
     assert caught.value.remedies[0].options == {"truth_label": "b"}
 
@@ -185,22 +183,7 @@ def test_in_a_table_of_two_columns_the_one_without_truths_has_the_tasks(tmp_path
 def test_tables_without_a_column_of_tasks_are_numbered_from_0_as_matrices_are(
     tmp_path: Path,
 ) -> None:
-    rng = np.random.default_rng(2)
-    truths = rng.integers(0, 3, 80)
-    wide = pl.DataFrame({f"w{who}": np.where(rng.random(80) < 0.9, truths, 0) for who in range(3)})
+    wide = pl.DataFrame({"w0": [0, 1, 2], "w1": [0, 1, 1]})
     table = read(write(tmp_path / "wide.csv", wide.write_csv()), layout="wide")
     matrix = Annotations.from_matrix(wide.to_numpy())
-    assert to_list(table.task_names) == to_list(matrix.task_names) == list(range(80))
-    p = np.eye(3)[truths] * 0.85 + 0.05
-    late = {task + 1: code for task, code in enumerate(truths.tolist())}
-    for numbered in (table, matrix):
-        finegold.aggregate(
-            numbered, "mv", predictions=(range(80), p)
-        )  # a warning would be an error
-        said = "1 tasks have no votes, such as 80, and 1 tasks with votes have no predictions"
-        with pytest.warns(FinegoldWarning, match=said):
-            finegold.aggregate(numbered, "mv", predictions=(range(1, 81), p))
-        with pytest.warns(
-            FinegoldWarning, match="1 truth belongs to a task without votes and .*: 80"
-        ):
-            match_truth(numbered, late)
+    assert to_list(table.task_names) == to_list(matrix.task_names) == [0, 1, 2]
