@@ -90,9 +90,7 @@ class Combined:
 
 
 def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
-    """Return the expected share of right votes; the prior is worth two votes with the average of
-    all annotators.
-    """
+    """Return expected shares of right votes; the prior is worth two average votes."""
     return np.asarray((expected + 2 * expected.sum() / votes.sum()) / (votes + 2))
 
 
@@ -221,9 +219,7 @@ class ResultData:
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """The settings, and what was done besides running the method, as saved files, JSON and the
-        report name it.
-        """
+        """The settings, and what was done besides running the method."""
         done = {"prior": self.known_annotators} if self.known_annotators is not None else {}
         calibrated = {"calibrated": self.temperature} if self.temperature != 1.0 else {}
         return {**self.settings, **done, **calibrated}
@@ -300,9 +296,7 @@ def summarise(
 
 
 def _records(annotations: Annotations, posterior: Floats) -> tuple[Any, ...]:
-    """Return labels and ties, and of each annotator the votes, those that agree with the label and
-    the expected right ones.
-    """
+    """Return labels, ties, and of each annotator the votes, those that agree and the right ones."""
     # runs do not depend on the number of threads, so that sums do not either
     n, n_annotators = len(posterior), annotations.n_annotators
     runs, long_runs = (

@@ -72,9 +72,7 @@ class Coin:
 
 
 def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
-    """Return the matrices that the method learned; for methods without matrices, `Coin` with the
-    accuracies.
-    """
+    """Return the matrices that the method learned, or `Coin` with the accuracies."""
     learned = result.learned
     if learned.confusion is not None:
         return Confusion(learned.confusion)
@@ -111,9 +109,7 @@ def evidence(
 
 
 def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups: int) -> Floats:
-    """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each
-    annotator.
-    """
+    """[G, K, K] Return the mean matrix of each group, weighted by the share of each annotator."""
     each = annotator_matrices(result)
     total = np.bincount(group, weights=share, minlength=n_groups)
     weights = (share / np.maximum(total[group], 1e-300)).reshape(-1, *[1] * (each.rows.ndim - 1))

@@ -111,9 +111,7 @@ def _rows_with_truth(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
 
 
 def _predictions(rows: Floats) -> Floats:
-    """[n, K] Return 1 for the most probable class, or 1/m for each of m tied classes, as in
-    `ResultData.tied`.
-    """
+    """[n, K] Return 1 for the most probable class, or 1/m for each of m tied classes."""
     top = rows >= rows.max(axis=1, keepdims=True) * (1 - NEAR)
     return np.asarray(top / top.sum(axis=1, keepdims=True))
 
@@ -134,9 +132,7 @@ def scale_of(class_names: Names) -> Floats:
 
 
 def consecutive_integers(class_names: Names) -> list[int]:
-    """Return the classes if they look like a scale: at least three integers without a gap.
-    Otherwise nothing.
-    """
+    """Return the classes if they are at least three integers without a gap, otherwise nothing."""
     names = to_list(class_names)
     if len(names) < FEWEST_CLASSES or {*map(type, names)} != {int}:
         return []
@@ -144,9 +140,7 @@ def consecutive_integers(class_names: Names) -> list[int]:
 
 
 def level_of_order(class_names: Names) -> Literal["ordinal", "interval"]:
-    """Return the level at which agreement on ordered classes is measured: numbers have distances,
-    others only ranks.
-    """
+    """Return the level of agreement on ordered classes: numbers have distances, others ranks."""
     are_numbers = all(isinstance(name, int | float) for name in to_list(class_names))
     return "interval" if are_numbers else "ordinal"
 
@@ -158,9 +152,7 @@ def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
 
 
 def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
-    """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those
-    by chance.
-    """
+    """Return Cohen's kappa with squared distances between label and truth."""
     score, true = _scores_with_truth(labels, truth, scale)
     by_chance = score.var() + true.var() + (score.mean() - true.mean()) ** 2
     return float(1 - ((score - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")

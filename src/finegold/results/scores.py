@@ -58,9 +58,7 @@ class Scores(NamedTuple):
 def estimate(
     task: Integers, annotator: Integers, vote: Floats, n_tasks: int, n_annotators: int
 ) -> Scores:
-    """Return the value of every task, which has a vote, and what annotators are like, from the task,
-    the annotator and the number of each vote.
-    """
+    """Return the value of every task and what annotators are like. Every task has a vote."""
 
     def per_task(values: Floats) -> Floats:
         return np.asarray(np.bincount(task, values, n_tasks), np.float64)

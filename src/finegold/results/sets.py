@@ -33,9 +33,7 @@ NO, YES = 0, 1
 
 
 class Answers:
-    """Who answered which task, and which options were chosen. An option that was not chosen is a
-    "no".
-    """
+    """Who answered which task, and which options were chosen; one that was not chosen is a "no"."""
 
     def __init__(self, votes: Annotations) -> None:
         from scipy.sparse import csr_array
@@ -63,16 +61,12 @@ class Answers:
             self.gold_sets[row, list(options)] = 1.0
 
     def on_tasks(self, weights: Floats | None = None) -> Floats:
-        """[T, O] Return the sum of the weights [W, O] of the choices of each option, or their
-        number.
-        """
+        """[T, O] Return the choices of each option, or the sum of their weights [W, O]."""
         weigh = None if weights is None else weights[self.annotator, self.option]
         return self._count(self.task, self.n_tasks, weigh)
 
     def chosen(self, posterior: Floats | None = None) -> Floats:
-        """[W, O] Return how often each annotator chose each option, or was expected to be right in
-        it.
-        """
+        """[W, O] Return each annotator's choices, or those expected to be right."""
         weigh = None if posterior is None else posterior[self.task, self.option]
         return self._count(self.annotator, self.n_annotators, weigh)
 
@@ -125,9 +119,7 @@ def summarise_sets(
     steps: list[Step],
     statistics: dict[str, Floats] | None = None,
 ) -> ResultData:
-    """Build a result from the probabilities of the options [T, O]: sets, confidences and records of
-    annotators.
-    """
+    """Build a result from the probabilities of the options [T, O]."""
     chosen = posterior > 0.5
     # The sets, and that of each task: as texts of bits, which are sorted ten times faster than rows
     # of truth values. One more bit, so that there is one.
@@ -183,9 +175,7 @@ def _rates(quality: Quality, overall: dict[str, Any] | None = None) -> dict[str,
 
 
 def as_questions(result: ResultData) -> ResultData:
-    """Return the same as an ordinary result of the classes "no" and "yes", with a task for each
-    task and option.
-    """
+    """Return the same as a result of "no" and "yes", with a task for each task and option."""
     votes = result.annotations
     answers = Answers(votes)
     asked, yes = all_questions(votes, answers), result.posterior.ravel()
@@ -215,9 +205,7 @@ def as_questions(result: ResultData) -> ResultData:
 
 
 def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
-    """[T] Return whether most answers about any option of a task contradict its label; False for
-    known sets.
-    """
+    """[T] Return whether most answers about an option contradict the label; False if known."""
     answers, is_label = Answers(result.annotations), result.posterior > 0.5
     twice, answered = 2 * answers.on_tasks(), answers.per_task[:, None]
     outvoted = np.where(is_label, twice < answered, twice > answered).any(axis=1)
@@ -225,9 +213,7 @@ def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
 
 
 def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotations:
-    """Return the answers about all options as votes for "no" and "yes"; the tasks are called "task:
-    option".
-    """
+    """Return answers about all options as votes for "no" and "yes" on tasks "task: option"."""
     answers = answers or Answers(votes)
     needed = 32 * int(answers.per_task.sum()) * answers.n_options
     if needed > available_memory():
@@ -243,9 +229,7 @@ def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotat
 def question_votes(
     votes: Annotations, answers: Answers, options: slice, names: Any = None
 ) -> Annotations:
-    """Return the answers about some options as votes for "no" and "yes", with a task for each task
-    and option.
-    """
+    """Return answers about some options as votes for "no" and "yes", by task and option."""
     task, annotator = answers.by_task.nonzero()
     n = options.stop - options.start
     mine = np.flatnonzero((answers.option >= options.start) & (answers.option < options.stop))

@@ -81,9 +81,7 @@ def scores_table(result: ResultData) -> Any:
 
 
 def task_scores(result: ResultData) -> dict[str, Floats]:
-    """Return the scores of tasks whose classes are ordered, and their intervals, which end with the
-    scale. Tasks without votes have none (NaN).
-    """
+    """Return scores of tasks and their intervals on the scale; NaN for tasks without votes."""
     refuse_sets(result, "score")
     votes, scale = result.annotations, scale_of(result.class_names)
     task, annotator, label = votes.votes()
@@ -155,9 +153,7 @@ def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
 
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:
-    """Return the order of texts in which t2 comes before t10, or None if they are in this order or
-    are not texts.
-    """
+    """Return the order in which t2 comes before t10, or None if it is this one, or not of texts."""
     texts = names.values
     if texts.dtype != pl.String or texts.str.len_bytes().n_unique() == 1:
         return None
@@ -225,9 +221,7 @@ def soft_labels(result: ResultData) -> Any:
 
 
 def sample_weights(result: ResultData) -> Floats:
-    """[T] Return 1 minus the entropy of each task's probabilities, in units of the largest possible
-    entropy.
-    """
+    """[T] Return 1 minus the entropy of each task's probabilities over the largest possible."""
     n_classes = result.posterior.shape[1]
     if n_classes < (2 if result.label_sets is None else 1):
         return np.ones(len(result.posterior))

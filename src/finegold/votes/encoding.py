@@ -230,9 +230,7 @@ class Coded:
     names: Names
 
     def take_codes(self) -> Codes:
-        """Return the codes and forget them, so that their memory is freed as soon as nobody else
-        needs it.
-        """
+        """Return the codes and forget them, so that their memory can be freed."""
         codes, self.codes = self.codes, self.codes[:0].copy()
         return codes
 
@@ -284,9 +282,7 @@ def _is_plain(values: pl.Series) -> bool:
 
 
 def encode_ids(column: Names | pl.Series, is_text: bool) -> Coded:
-    """Encode a column of ids. Blank ids are MISSING, and if `is_text`, text that holds only
-    integers becomes integers.
-    """
+    """Encode ids. Blank ones are MISSING; if `is_text`, text of integers becomes integers."""
     column = column if isinstance(column, Names) else Names(column)
     if is_text and (numbers := as_integers(column.values)) is not None:
         column = Names(numbers.alias(column.values.name), column.backend)
@@ -376,9 +372,7 @@ def match(values: Any, names: Any) -> Codes:
 
 
 class Encoder:
-    """The columns of a table that comes in batches, some of which are ids. Of a batch, only numbers
-    and categories are kept.
-    """
+    """Columns that come in batches, some of which are ids; only numbers and categories are kept."""
 
     # Ids in a text are taken for integers, in 32 bits where possible, until another value comes;
     # other texts become categories, which all batches share.

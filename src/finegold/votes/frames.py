@@ -67,9 +67,7 @@ def polars_column(series: Series) -> pl.Series:
 
 
 def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
-    """Return a data frame of the library that these names came in, or of Polars. Columns may be
-    NumPy arrays, Names or lists.
-    """
+    """Return a data frame of the library of these names, or of Polars; columns may be Names."""
     frame = pl.DataFrame({name: _series(values) for name, values in columns.items()})
     if like is None or like.backend is None:
         return frame

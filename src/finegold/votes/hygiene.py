@@ -163,9 +163,7 @@ SAY = use(alias=Placeholder("FILE"), text="to say what they mean")
 def find_doubtful_labels(
     labels: Mapping[str, int], no_vote: Mapping[str, int], is_wide: bool = False
 ) -> list[Finding]:
-    """Report rare classes that may mean "no vote", labels that hold others or look like them, and
-    dates; `no_vote` has the words that do mean it.
-    """
+    """Report rare classes that may mean "no vote", labels that look like others, and dates."""
     findings = []
 
     def report(kind: str, text: str, found: Sequence[str], remedy: Remedy = SAY) -> None:

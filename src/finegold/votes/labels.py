@@ -32,9 +32,7 @@ MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")
 
 
 def missing_words(missing: Sequence[Any] | None, labels: Iterable[Any]) -> Sequence[Any] | None:
-    """Return the words that mean "no vote", or None for the usual ones. A label that the user names
-    is none of them.
-    """
+    """Return the words that mean "no vote" but for labels that the user names; None: the usual."""
     named = fold_words(labels)
     if missing is not None or named.isdisjoint(fold_words(None)):
         return missing
@@ -42,9 +40,7 @@ def missing_words(missing: Sequence[Any] | None, labels: Iterable[Any]) -> Seque
 
 
 def fold_words(missing: Iterable[Any] | None) -> frozenset[str]:
-    """Return words that mean "no vote" as `is_missing` compares them; None stands for the usual
-    ones.
-    """
+    """Return words as `is_missing` compares them; None stands for the usual ones."""
     words = MISSING_LABELS if missing is None else missing
     return frozenset(text_of(word).strip().casefold() for word in words)
 
@@ -66,9 +62,7 @@ def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
 
 
 def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
-    """Return how often each word occurs among the cells that is not among the votes; blank is not a
-    word.
-    """
+    """Return how often each word occurs among the cells but not among the votes."""
     kept, counts = set(map(text_of, votes.names)), count(cells.codes, len(cells.names))
     words = zip(map(text_of, cells.names), counts.tolist(), strict=True)
     return {word: n for word, n in words if word.strip() and word not in kept}
@@ -114,9 +108,7 @@ def known_options(cell: str, known: set[str]) -> list[str]:
 
 
 def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: bool = False) -> bool:
-    """Return whether distinct cells, which occur so often, are sets: lists, or options with ; or |
-    in most votes.
-    """
+    """Return whether distinct cells are sets: lists, or options with ; or | in most votes."""
     if not any(mark in cell for cell in cells for mark in (*CLEAR_SEPARATORS, "[", "{")):
         return False
     separator = separator_of(cells)
@@ -138,9 +130,7 @@ def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: boo
 
 
 def _items_of(cell: str) -> list[str] | None:
-    """Return the items of a list or set such as ["a", "b"] or {'a', 'b'}, or None for any other
-    text.
-    """
+    """Return the items of a list or set such as ["a", "b"] or {'a', 'b'}, else None."""
     text = cell.strip()
     if not text.startswith(("[", "{")) or not text.endswith(("]", "}")):
         return None
@@ -282,9 +272,7 @@ def _report_merged(
 def as_classes(
     truths: list[Any], classes: Any, normalise: bool, alias: Mapping[str, Any]
 ) -> list[Any]:
-    """Write truths as the classes are written: 1 for 1.0 if every class is a number, and Cat as cat
-    if `normalise`.
-    """
+    """Write truths as the classes are written: as numbers, and also Cat as cat if `normalise`."""
     truths = [alias.get(text_of(truth), truth) for truth in truths]
     names = {text_of(name): name for name in to_list(classes)}
     are_numbers = None not in map(shortest_number, names)
@@ -298,9 +286,7 @@ def as_classes(
 
 
 def spelled_alike(labels: Iterable[Any], classes: Iterable[Any]) -> dict[str, Any]:
-    """Return the class of each label by its text: one of the classes, or the first label that looks
-    like it.
-    """
+    """Return by text one of the classes, or the first label that looks like it."""
     exact = {text_of(name): name for name in classes}
     by_key = {_key(text): name for text, name in reversed(exact.items())}
     return {
@@ -406,9 +392,7 @@ MOST_REPEATED = 0.05
 def unify_ids(
     tasks: Coded, annotators: Coded, normalise: bool, is_text: bool
 ) -> tuple[Coded, Coded, list[Finding]]:
-    """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise
-    report them.
-    """
+    """Merge ids that differ only in spelling if `normalise` is true; otherwise report them."""
     findings: list[Finding] = []
     unified = {"task": tasks, "annotator": annotators}
     for role, other in (("task", "annotator"), ("annotator", "task")):
@@ -443,9 +427,7 @@ def unify_ids(
 
 
 def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
-    """Return the code of each id, as `match` does; under `normalise`, ids that look like one name
-    match it, too.
-    """
+    """Return the code of each id, under `normalise` also of one that looks like it."""
     codes = match(values, names)
     if normalise and (codes == MISSING).any():
         by_key = {_id_key(text_of(name)): code for code, name in enumerate(to_list(names))}
@@ -508,9 +490,7 @@ def encode_classes(
     is_text: bool,
     where: Callable[[int], str],
 ) -> tuple[Codes, Codes, Names]:
-    """Return labels and truths as codes of classes, and these: those given, else all labels and
-    truths, sorted.
-    """
+    """Return labels and truths as codes of classes, and these: those given, else all, sorted."""
     known = labels.names.to_list()
     if classes is None:
         codes = match(truths, labels.names) if truths else np.empty(0, np.int32)
@@ -551,9 +531,7 @@ def encode_classes(
 
 
 def _same_type(value: Any, known: list[Any]) -> Any:
-    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5
-    and 6.
-    """
+    """Convert the value to the type of the names if possible: "7" is 7 beside 5 and 6."""
     if all(isinstance(name, str) for name in known):
         return text_of(value)
     are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)

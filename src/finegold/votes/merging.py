@@ -85,9 +85,7 @@ def add_gold(old: Annotations, new: Annotations) -> Annotations:
 def _join_gold(
     old: Annotations, new: Annotations, tasks: Joined, classes: Joined
 ) -> tuple[Codes, tuple[tuple[int, ...], ...]]:
-    """Return the known truths of both, and the distinct sets if they are sets; those of `new`
-    replace those of `old`.
-    """
+    """Return known truths and distinct sets of both; those of `new` replace those of `old`."""
     gold = np.full(len(tasks.names), MISSING, np.int32)
     known: dict[int, tuple[int, ...]] = {}
     for votes, task_of, class_of in zip((old, new), tasks.codes, classes.codes, strict=True):
@@ -104,9 +102,7 @@ def _join_gold(
 
 
 def join_names(old: Names, new: Names) -> Joined:
-    """Join the names. They are sorted if the old ones are; otherwise the new names come after the
-    old ones.
-    """
+    """Join the names: sorted if the old ones are, else the new ones after the old ones."""
     # Names that are written in the same way are the same: 7 in one file is "7" in another. Old
     # names keep their order.
     position = match(new, old)
@@ -130,9 +126,7 @@ def _without(old: Names, new: Names, names: Names) -> Names:
 
 
 class ModelOutput(NamedTuple):
-    """The predictions of one model: distinct tasks, and probabilities in the order of the classes
-    of the votes.
-    """
+    """The predictions of one model for distinct tasks, in the order of the classes of the votes."""
 
     name: str
     tasks: list[Any]
@@ -141,9 +135,7 @@ class ModelOutput(NamedTuple):
 
 
 def align(outputs: Sequence[ModelOutput], votes: Annotations) -> Predictions:
-    """Return the predictions in the order of the tasks with votes, followed by the tasks without
-    votes.
-    """
+    """Return the predictions in the order of the tasks with votes, then of those without votes."""
     new = {
         text_of(output.tasks[row]): output.tasks[row]
         for output in outputs

@@ -146,9 +146,7 @@ def simulate(
 def _who_votes(
     rng: np.random.Generator, activity: Floats, votes_per_task: float, n_tasks: int
 ) -> tuple[Codes, Codes]:
-    """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole
-    number.
-    """
+    """Draw task and annotator of each vote; tasks differ by one vote if the mean is not whole."""
     least = int(votes_per_task)
     n_votes = least + (rng.random(n_tasks) < votes_per_task - least)
     start = np.cumsum(n_votes) - n_votes
