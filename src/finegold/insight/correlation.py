@@ -225,7 +225,8 @@ def _compare(votes: Annotations, posterior: Floats, compared: VotePairs) -> Pair
         for rows in np.array_split(likely, len(likely) * votes.n_classes // CHUNK_NUMBERS + 1):
             both = matrices[first[rows], k] * matrices[second[rows], k]
             expected[rows] += phi[rows] * both.sum(axis=1)
-    agree = (votes.label_of(one) == votes.label_of(other)).astype(np.float64)
+    label = votes.votes()[2]
+    agree = (label[one] == label[other]).astype(np.float64)
     # without repeated votes of one annotator
     return Pairs(*(values[a != b] for values in (a, b, agree, expected)))
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.insight.votes import Flags, Floats, Integers, single_labels
+from finegold.insight.votes import Flags, Floats, single_labels
 from finegold.kernels.cells import outvoted
-from finegold.results.data import TASKS_PER_RUN, ResultData, rows_of
+from finegold.results.data import TASKS_PER_RUN, ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
-from finegold.votes.annotations import Annotations, kernel_votes
+from finegold.votes.annotations import Annotations, kernel_votes, votes_on
 from finegold.votes.encoding import MISSING, Codes, listed, match, to_list
 from finegold.votes.frames import make_frame
 
@@ -63,7 +63,7 @@ def flips(result: ResultData) -> Any:
     tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
     label = result.label_codes[tasks]
     # [flipped tasks, K]
-    position, who, voted = _votes_on(result, tasks)
+    position, who, voted = votes_on(result.annotations, tasks)
     shape = (len(tasks), votes.n_classes)
     n = np.bincount(position * shape[1] + voted, minlength=shape[0] * shape[1]).reshape(shape)
     majority = n.argmax(axis=1).astype(np.int32) if len(tasks) else label
@@ -131,7 +131,10 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     code = int(match([task], result.task_names)[0])
     if code == MISSING:
         raise InputError(f"there is no task {task!r} with votes")
-    label, (_, who, voted) = result.label_codes[code], _votes_on(result, np.array([code]))
+    label, (_, who, voted) = (
+        result.label_codes[code],
+        votes_on(result.annotations, np.array([code])),
+    )
     if against is None:
         other = int(np.bincount(voted).argmax())
         other = other if other != label else int(margins(result)[0][code])
@@ -157,15 +160,6 @@ def margins(result: ResultData) -> tuple[Codes, Floats]:
     # with a single class there is no other
     second = np.maximum(rest.max(axis=1), 0.0)
     return runner_up, result.confidence - second
-
-
-def _votes_on(result: ResultData, tasks: Integers) -> tuple[Integers, Codes, Codes]:
-    """Return the votes on these tasks: the position of the task, annotator, class."""
-    votes = result.annotations
-    start, n = rows_of(votes, tasks)
-    row = np.repeat(np.arange(len(tasks)), n)
-    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[row]
-    return row, votes.annotator[vote], votes.label_of(vote).astype(np.int32)
 
 
 def _prior_weight(result: ResultData, label: Codes, other: Codes | int) -> Floats:

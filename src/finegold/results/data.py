@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from finegold.kernels.cells import agreement, decide, preference_of
 from finegold.kernels.compiling import in_threads
 from finegold.results.metrics import exact_interval
-from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
+from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes, votes_on
 from finegold.votes.encoding import Codes, Names
 
 Floats = NDArray[np.float64]
@@ -54,9 +54,7 @@ class Learned:
     @property
     def has_matrices(self) -> bool:
         """Whether the method learned how annotators vote for each truth."""
-        return self.confusion is not None or (
-            self.weights is not None and self.prototypes is not None
-        )
+        return self.confusion is not None or self.prototypes is not None
 
 
 class ModelRecord(NamedTuple):
@@ -95,11 +93,9 @@ def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
 
 
 def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
-    """[W] Return a range of accuracies that the votes suggest if the labels are right.
-
-    It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so it
-    is never shown; advice that needs clear evidence asks whether it lies on one side.
-    """
+    """[W] Return a range of accuracies that the votes suggest if the labels are right."""
+    # It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so
+    # it is never shown; advice that needs clear evidence asks whether it lies on one side.
     # importing it takes as long as importing NumPy twice
     from scipy.special import betaincinv
 
@@ -109,30 +105,19 @@ def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
 
 
 def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats, Floats]:
-    """[W] Return 95 % intervals from votes on tasks with known truths; NaN where these are few.
-
-    They are widened to the expected accuracy where it lies outside.
-    """
+    """[W] Return 95 % intervals from votes on tasks with known truths; NaN where these are few."""
     low, high = np.full(len(accuracy), np.nan), np.full(len(accuracy), np.nan)
     tasks = np.flatnonzero(annotations.gold >= 0)
     if annotations.multi or not len(tasks):
         return low, high
-    first, n_votes = rows_of(annotations, tasks)
-    place = np.repeat(first - np.cumsum(n_votes) + n_votes, n_votes) + np.arange(n_votes.sum())
-    who, truth = annotations.annotator[place], np.repeat(annotations.gold[tasks], n_votes)
+    row, who, label = votes_on(annotations, tasks)
     n = np.bincount(who, minlength=len(accuracy))
-    hits = np.bincount(who[annotations.label_of(place) == truth], minlength=len(accuracy))
+    is_right = label == annotations.gold[tasks][row]
+    hits = np.bincount(who[is_right], minlength=len(accuracy))
     some = np.flatnonzero(n >= MIN_GOLD_VOTES)
     low[some], high[some] = exact_interval(hits[some], n[some])
+    # the expected accuracy is inside
     return np.minimum(low, accuracy), np.maximum(high, accuracy)
-
-
-def rows_of(
-    votes: Annotations, tasks: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first vote and the number of votes of each of these tasks."""
-    first = votes.cell_ptr[votes.task_ptr[tasks]]
-    return first, votes.cell_ptr[votes.task_ptr[tasks + 1]] - first
 
 
 # between the labels of a set in tables
@@ -184,9 +169,7 @@ class ResultData:
 
     @property
     def label(self) -> Any:
-        """The name of each task's label, in the order of `task_names`; the names of a set have ;
-        between them.
-        """
+        """The name of each task's label, in the order of `task_names`; ; is between those of a set."""
         if self.label_sets is None:
             return self.class_names[self.label_codes]
         names = [str(name) for name in self.class_names]
@@ -210,12 +193,8 @@ class ResultData:
         """
         if self.label_sets is not None:
             return np.asarray(np.maximum(self.posterior, 1 - self.posterior).prod(axis=1))
-        confidence = np.empty(len(self.label_codes), self.posterior.dtype)
-        for start in range(0, len(confidence), TASKS_PER_RUN):
-            some = slice(start, start + TASKS_PER_RUN)
-            columns = self.label_codes[some, None].astype(np.int64)
-            confidence[some] = np.take_along_axis(self.posterior[some], columns, axis=1)[:, 0]
-        return confidence
+        columns = self.label_codes[:, None].astype(np.int64)
+        return np.take_along_axis(self.posterior, columns, axis=1)[:, 0]
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -261,11 +240,8 @@ def summarise(
     learned: Learned,
     records: tuple[Any, ...] | None = None,
 ) -> ResultData:
-    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way
-    for all methods.
-
-    Records are labels and ties, and of each annotator the votes, those that agree with the label
-    and the expected right ones, if they have been computed.
+    """Build a result from a posterior, the same way for all methods, and from what `_records`
+    returns, if it is known.
     """
     if records is None:
         records = _records(annotations, posterior)

@@ -89,11 +89,9 @@ def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats
 def evidence(
     result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes
 ) -> Floats:
-    """[n] Return how strongly each vote supports a class: log P(vote | for_class) - log P(vote |
-    against).
+    """[n] Return log P(vote | for_class) - log P(vote | against): how strongly votes support a class.
 
-    The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and
-    from the pooled one.
+    The anchored vote uses the weighted mean of those of the annotator's own and the pooled matrix.
     """
 
     def log_ratio(p: Floats, q: Floats) -> Floats:

@@ -184,17 +184,6 @@ class Annotations:
             self.cell_class, np.diff(self.cell_ptr), minlength=self.n_classes
         ).astype(np.int64)
 
-    def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the class that each of some votes is for.
-
-        Args:
-            votes: Positions in `annotator`.
-
-        Returns:
-            ndarray of int: Positions in `class_names`.
-        """
-        return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
-
     @classmethod
     def from_arrays(
         cls,
@@ -478,6 +467,18 @@ def _count_votes(task: Codes, annotator: Codes, label: Codes) -> pl.DataFrame:
     """Return how often each annotator gave each label to each task, as `n`."""
     votes = pl.DataFrame({"task": task, "annotator": annotator, "label": label})
     return votes.group_by(votes.columns).agg(pl.len().cast(pl.Int64).alias("n"))
+
+
+def votes_on(
+    votes: Annotations, tasks: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Codes, Codes]:
+    """Return the votes on these tasks: the position of the task, annotator, class."""
+    first = votes.cell_ptr[votes.task_ptr[tasks]]
+    n = votes.cell_ptr[votes.task_ptr[tasks + 1]] - first
+    vote = np.repeat(first - np.cumsum(n) + n, n) + np.arange(n.sum())
+    cell = np.searchsorted(votes.cell_ptr, vote, side="right") - 1
+    label = votes.cell_class[cell].astype(np.int32)
+    return np.repeat(np.arange(len(tasks)), n), votes.annotator[vote], label
 
 
 def kernel_votes(votes: Annotations, first: int = 0, end: int | None = None) -> Votes:

@@ -44,9 +44,6 @@ def polars_column(series: Series) -> pl.Series:
     if isinstance(native, pl.Series):
         return native
     if series.implementation.is_pyarrow():
-        # Polars would convert it to text
-        if str(native.type).startswith("dictionary"):
-            native = native.cast(native.type.value_type)
         return pl.Series(name, native)
     import narwhals as nw
 

@@ -68,14 +68,10 @@ class Hygiene:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain dicts and lists; classes of the alias that JSON does not have become text."""
+        """Return plain dicts and lists."""
         kept = ("kind", "text", "groups", "is_silent")
         findings = [{name: getattr(each, name) for name in kept} for each in self.findings]
-        plain = {
-            text: name if isinstance(name, str | int | float) else str(name)
-            for text, name in self.alias.items()
-        }
-        return {**asdict(self), "findings": findings, "alias": plain}
+        return {**asdict(self), "findings": findings}
 
 
 def hygiene_of(saved: Mapping[str, Any]) -> Hygiene:
@@ -90,25 +86,19 @@ def hygiene_of(saved: Mapping[str, Any]) -> Hygiene:
 def left_out_words(votes: Annotations) -> str:
     """Return what was read but left out, in words."""
     counts, never_voted = votes.counts, votes.never_voted.to_list()
-    words = _list_first([f'{n:,} "{word}"' for word, n in votes.hygiene.no_vote.items()], " words")
+    no_votes = [f'{n:,} "{word}"' for word, n in votes.hygiene.no_vote.items()]
+    words = f" ({listed(no_votes, NAMES_SHOWN)})" if no_votes else ""
     pairs = counts.disagreeing
     clash = f" ({pairs:,} {'pair' if pairs == 1 else 'pairs'} of task and annotator"
     clash += f" {'has' if pairs == 1 else 'have'} votes that disagree)"
     parts = [
-        (counts.missing, "row", f" without a label{f' ({words})' if words else ''}"),
+        (counts.missing, "row", f" without a label{words}"),
         (counts.repeated, "repeated vote", clash if pairs else ""),
         (len(votes.unlabelled), "task", " without any vote (listed without a label)"),
-        (len(never_voted), "annotator", f" without any vote: {_list_first(never_voted)}"),
+        (len(never_voted), "annotator", f" without any vote: {listed(never_voted, NAMES_SHOWN)}"),
     ]
     said = [f"{n:,} {noun}{'s' * (n != 1)}{more}" for n, noun, more in parts if n]
     return ", ".join([*said, *(f"{what} ({n:,})" for what, n in counts.left_out.items() if n)])
-
-
-def _list_first(names: Sequence[Any], what: str = "") -> str:
-    """List the first names, and the number of the others."""
-    more = len(names) - NAMES_SHOWN
-    others = f" and {more:,} more{what}" if more > 0 else ""
-    return ", ".join(map(str, names[:NAMES_SHOWN])) + others
 
 
 def warn_of_lost_votes(votes: Annotations) -> None:
