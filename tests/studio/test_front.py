@@ -45,6 +45,7 @@ def test_the_pages_load_nothing_of_others_and_their_words_are_plain():
             assert not re.search(r"(src|href|from|import)\s*[=(]?\s*[\"']https?://", text), path
             assert not JARGON.search(re.sub(r"//.*", "", text)), (path, JARGON.search(text))
             assert "innerHTML =" not in text
+            assert path.suffix != ".js" or max(map(len, text.splitlines())) <= 120
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ EXPORTS = (
     *(f"labels.{kind}" for kind in (*TABLES, "jsonl")),
     *(f"with_labels.{kind}" for kind in TABLES),
     *(f"annotators.{kind}" for kind in TABLES),
-    *("judgements.csv", "gold.csv", "sent_back.csv", "checks.csv", "votes.csv"),
+    *("judgements.csv", "sent_back.csv", "checks.csv", "votes.csv"),
     *("certificate.html", "certificate.json", "report.html"),
     *("predictions.json", "model.finegold"),
 )
@@ -77,7 +77,7 @@ def export(
             write_frame(_with_labels(project), path)
         case "annotators":
             write_frame(to_polars(shown.result.annotators()), path)
-        case "judgements" | "gold" | "sent_back" | "checks":
+        case "judgements" | "sent_back" | "checks":
             write_frame(_log(project, stem), path)
         case "votes":
             write_votes(shown.votes, path)
@@ -166,9 +166,7 @@ def _log(project: Project, name: str) -> pl.DataFrame:
     by_task = project.shown.votes.columns[0]
     rows: list[Row] = list(judging.truth_rows(project).values())
     columns = ["task", "truth", "label_then", "reviewer", "at"]
-    if name == "gold":
-        columns = ["task", "truth"]
-    elif name == "checks":
+    if name == "checks":
         columns = ["task", "truth", "sample", "kind", "reviewer", "at"]
         rows = project.rows(
             "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone"

@@ -26,13 +26,14 @@ async function call(method, path, body, headers = {}) {
   try {
     response = await fetch(`/api${path}`, options);
   } catch {
-    throw new Problem(0, "The studio does not respond", "Is it still running? Nothing that was confirmed is lost.");
+    const detail = "Is it still running? Nothing that was confirmed is lost.";
+    throw new Problem(0, "The studio does not respond", detail);
   }
   if (response.status === 204) return null;
   const type = response.headers.get("content-type") ?? "";
   const answer = type.includes("json") ? await response.json().catch(() => ({})) : await response.text();
-  if (!response.ok) throw new Problem(response.status, answer.title ?? `Error ${response.status}`, answer.detail, answer);
-  return answer;
+  if (response.ok) return answer;
+  throw new Problem(response.status, answer.title ?? `Error ${response.status}`, answer.detail, answer);
 }
 
 export const get = (path) => call("GET", path);
@@ -43,7 +44,7 @@ export const send = (path, file) => call("POST", path, file, { "content-type": "
 
 // Lists become repeated values; what is blank is left out.
 export function query(values) {
-  const pairs = Object.entries(values).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, one]));
-  const given = pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
+  const pairs = Object.entries(values).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const given = pairs.filter(([, value]) => !["", null, undefined, false].includes(value));
   return given.length ? `?${new URLSearchParams(given)}` : "";
 }

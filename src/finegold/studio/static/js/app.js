@@ -1,7 +1,11 @@
-// The studio: the address after # selects the page, so that links, back and reload work; the project is told by server-sent events.
+// The studio: the address after # selects the page, so that links, back and reload work. Server-sent events tell of
+// changes of the project.
 
 import { Problem, get, me, patch } from "./api.js";
-import { Button, Empty, Loading, Note, ProjectContext, Toasts, attempt, html, number, render, toast, useEffect, useRef, useState } from "./ui.js";
+import {
+  Button, Empty, Loading, Note, Toasts,
+  attempt, html, isBusy, number, render, toast, useEffect, useRef, useState,
+} from "./ui.js";
 import { Home } from "./home.js";
 import { Read } from "./read.js";
 import { Labels } from "./labels.js";
@@ -11,15 +15,22 @@ import { Export } from "./export.js";
 import { Judge } from "./judge.js";
 import { Help } from "./help.js";
 
-const PAGES = { read: ["Read", Read], labels: ["Labels", Labels], people: ["People", People], measure: ["Measure", Measure], export: ["Export", Export] };
+const PAGES = {
+  read: ["Read", Read],
+  labels: ["Labels", Labels],
+  people: ["People", People],
+  measure: ["Measure", Measure],
+  export: ["Export", Export],
+};
 const OWNERS = ["read", "people"];
-
-export const isActive = (job) => Boolean(job) && ["queued", "running"].includes(job.state);
+const REVOKED =
+  "The lead took it back, or replaced it by a new one. What you judged is kept. Ask the lead for a new link.";
 
 function address() {
   const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
   const [kind, project, page = "", ...rest] = path.split("/");
-  return { kind, project: kind === "p" ? Number(project) : null, page, rest, params: new URLSearchParams(search ?? "") };
+  const params = new URLSearchParams(search ?? "");
+  return { kind, project: kind === "p" ? Number(project) : null, page, rest, params };
 }
 
 function useAddress() {
@@ -35,16 +46,18 @@ function useAddress() {
 // The project, and what became of it: it may be deleted, or the link may be revoked.
 function useWatch(id) {
   const [state, setState] = useState({ project: null, problem: null, isLost: false });
-  const load = () => get(`/projects/${id}`).then((project) => setState({ project, problem: null, isLost: false }), (problem) => setState((before) => ({ ...before, problem })));
+  const see = (project) => setState({ project, problem: null, isLost: false });
+  const load = () => get(`/projects/${id}`).then(see, (problem) => setState((before) => ({ ...before, problem })));
   useEffect(() => {
-    setState({ project: null, problem: null, isLost: false });
+    see(null);
     if (!id) return undefined;
     load();
     const source = new EventSource(`/api/projects/${id}/events`);
-    source.onmessage = (event) => setState({ project: JSON.parse(event.data), problem: null, isLost: false });
+    source.onmessage = (event) => see(JSON.parse(event.data));
     source.addEventListener("gone", (event) => {
       source.close();
-      const problem = event.data === "401" ? new Problem(401, "This link is no longer valid", "The lead took it back, or replaced it by a new one. What you judged is kept. Ask the lead for a new link.") : new Problem(404, "This project was deleted");
+      const deleted = new Problem(404, "This project was deleted");
+      const problem = event.data === "401" ? new Problem(401, "This link is no longer valid", REVOKED) : deleted;
       setState({ project: null, problem, isLost: false });
     });
     source.onerror = () => setState((before) => ({ ...before, isLost: true }));
@@ -60,15 +73,17 @@ function App() {
   const watch = useWatch(isKnown ? at.project : null);
   useEffect(() => {
     get("/me").then((found) => {
-      Object.assign(me, { isOwner: found.is_owner, project: found.project, name: found.is_owner ? me.name : found.reviewer });
+      const name = found.is_owner ? me.name : found.reviewer;
+      Object.assign(me, { isOwner: found.is_owner, project: found.project, name });
       setKnown(true);
     }, setProblem);
   }, []);
   const { project } = watch;
   const isBlind = Boolean(project) && !me.isOwner && project.blind;
+  const first = isBlind ? "judge" : project?.shown === null ? "read" : "labels";
   // a project without a page begins where its work stands, and stays there when that is done
   useEffect(() => {
-    if (project && at.project && !at.page) location.replace(`#/p/${at.project}/${isBlind ? "judge" : project.shown === null ? "read" : "labels"}`);
+    if (project && at.project && !at.page) location.replace(`#/p/${at.project}/${first}`);
   }, [project === null, at.page, at.project]);
   useEffect(() => {
     document.title = project ? `${project.name} · Finegold Studio` : "Finegold Studio";
@@ -77,24 +92,46 @@ function App() {
   if (!isKnown) return html`<main class="page"><${Loading} /></main>`;
   if (at.kind === "help") return html`<${Frame}><${Help} /><//>`;
   if (!at.project) return html`<${Frame}><${Home} /><//>`;
-  if (watch.problem && !project) return html`<${Frame}><${Empty} title=${watch.problem.title}><p>${watch.problem.detail}</p>${me.isOwner ? html`<a class="button" href="#/">All projects</a>` : null}<//><//>`;
+  if (!project && watch.problem) return html`<${Frame}><${Gone} problem=${watch.problem} /><//>`;
   if (!project) return html`<${Frame}><${Loading} /><//>`;
-  const page = at.page || (isBlind ? "judge" : project.shown === null ? "read" : "labels");
-  const context = { project, again: watch.again, at };
-  if (page === "judge") return html`<${ProjectContext.Provider} value=${context}>${watch.isLost ? html`<${Lost} />` : null}<${Judge} key=${at.params.get("sample")} project=${project} sample=${Number(at.params.get("sample")) || null} /><${Toasts} /><//>`;
+  const page = at.page || first;
+  const lost = watch.isLost && html`<${Lost} />`;
+  if (page === "judge") {
+    const sample = Number(at.params.get("sample")) || null;
+    return html`
+      ${lost}
+      <${Judge} key=${sample} project=${project} sample=${sample} />
+      <${Toasts} />
+    `;
+  }
   const [, Page] = PAGES[page] ?? PAGES.labels;
-  return html`<${ProjectContext.Provider} value=${context}>
+  const shown = html`<${Page} key=${`${project.id}/${at.rest}?${at.params}`} project=${project} at=${at} />`;
+  return html`
     <${Frame} project=${project} page=${page} isBlind=${isBlind}>
-      ${watch.isLost ? html`<${Lost} />` : null}
-      ${project.crashed ? html`<${Crashed} project=${project} />` : html`<${Page} key=${`${project.id}/${at.rest}?${at.params}`} project=${project} at=${at} />`}
-    <//><//>`;
+      ${lost} ${project.crashed ? html`<${Crashed} project=${project} />` : shown}
+    <//>
+  `;
 }
 
-const Lost = () => html`<${Note} kind="bad" role="alert">The studio does not respond. What you confirmed is saved; it goes on as soon as the studio runs again.<//>`;
+const Gone = ({ problem }) => html`
+  <${Empty} title=${problem.title}>
+    <p>${problem.detail}</p>
+    ${me.isOwner && html`<a class="button" href="#/">All projects</a>`}
+  <//>
+`;
 
-function Crashed({ project }) {
-  return html`<${Empty} title="The studio ended while it loaded this project"><p>A file may be damaged, or need more memory than there is. Nothing that was judged is lost.</p><${Button} id="again" onClick=${() => patch(`/projects/${project.id}`, { crashed: false })}>Load it again<//><//>`;
-}
+const Lost = () => html`
+  <${Note} kind="bad" role="alert">
+    The studio does not respond. What you confirmed is saved; it goes on as soon as the studio runs again.
+  <//>
+`;
+
+const Crashed = ({ project }) => html`
+  <${Empty} title="The studio ended while it loaded this project">
+    <p>A file may be damaged, or need more memory than there is. Nothing that was judged is lost.</p>
+    <${Button} id="again" onClick=${() => patch(`/projects/${project.id}`, { crashed: false })}>Load it again<//>
+  <//>
+`;
 
 function Frame({ project, page, isBlind, children }) {
   const main = useRef(null);
@@ -102,17 +139,44 @@ function Frame({ project, page, isBlind, children }) {
     window.scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
   }, [page]);
+  const skip = (event) => {
+    event.preventDefault();
+    main.current.focus();
+  };
   return html`
-    <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), main.current.focus())}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top">
       <a class="brand" href="#/" aria-label="All projects"><img src="/static/mark.svg" alt="" /></a>
       ${project ? html`<${Title} project=${project} />` : html`<b class="name">Finegold Studio</b>`}
-      ${project ? html`<nav class="tabs" aria-label="Pages">${Object.entries(PAGES).filter(([name]) => (me.isOwner || (!OWNERS.includes(name) && !isBlind))).map(([name, [text]]) => html`<a key=${name} href="#/p/${project.id}/${name}" class=${project.shown === null && name !== "read" && name !== "people" ? "off" : ""} aria-current=${name === page ? "page" : null}>${text}</a>`)}</nav>` : null}
-      <div class="end">${project ? html`<${Job} project=${project} />` : null}
-        ${project && project.shown !== null ? html`<a class="button primary" id="to-judge" href="#/p/${project.id}/judge">Judge</a>` : null}
-        ${me.isOwner ? html`<a class="quiet help" href="#/help" aria-label="Help" title="Help">?</a>` : html`<small>${me.name}</small>`}</div>
+      ${project && html`<${Tabs} project=${project} page=${page} isBlind=${isBlind} />`}
+      <div class="end">
+        ${project && isBusy(project) && html`<${Job} job=${project.job} />`}
+        ${project &&
+        project.shown !== null &&
+        html`<a class="button primary" id="to-judge" href="#/p/${project.id}/judge">Judge</a>`}
+        ${me.isOwner
+          ? html`<a class="quiet help" href="#/help" aria-label="Help" title="Help">?</a>`
+          : html`<small>${me.name}</small>`}
+      </div>
     </header>
-    <main id="main" class="page" tabindex="-1" ref=${main}>${children}</main><${Toasts} />`;
+    <main id="main" class="page" tabindex="-1" ref=${main}>${children}</main>
+    <${Toasts} />
+  `;
+}
+
+function Tabs({ project, page, isBlind }) {
+  const mine = Object.entries(PAGES).filter(([name]) => me.isOwner || (!OWNERS.includes(name) && !isBlind));
+  const isOff = (name) => project.shown === null && !OWNERS.includes(name);
+  return html`
+    <nav class="tabs" aria-label="Pages">
+      ${mine.map(([name, [text]]) => html`
+        <a key=${name} href="#/p/${project.id}/${name}" class=${isOff(name) ? "off" : ""}
+          aria-current=${name === page ? "page" : null}>
+          ${text}
+        </a>
+      `)}
+    </nav>
+  `;
 }
 
 function Title({ project }) {
@@ -122,16 +186,23 @@ function Title({ project }) {
     const name = event.target.value.trim();
     if (name && name !== project.name) await attempt(() => patch(`/projects/${project.id}`, { name }));
   };
-  const press = (event) => (event.key === "Enter" ? event.target.blur() : event.key === "Escape" && open(false));
-  if (isOpen) return html`<input class="name" type="text" value=${project.name} maxlength="200" aria-label="The name of the project" ref=${(box) => box?.focus()} onBlur=${save} onKeyDown=${press} />`;
+  const press = (event) => {
+    if (event.key === "Enter") event.target.blur();
+    if (event.key === "Escape") open(false);
+  };
   if (!me.isOwner) return html`<b class="name">${project.name}</b>`;
-  return html`<button class="name" id="rename" title="Rename" onClick=${() => open(true)}>${project.name}</button>`;
+  if (!isOpen) {
+    return html`<button class="name" id="rename" title="Rename" onClick=${() => open(true)}>${project.name}</button>`;
+  }
+  return html`
+    <input class="name" type="text" value=${project.name} maxlength="200" aria-label="The name of the project"
+      ref=${(box) => box?.focus()} onBlur=${save} onKeyDown=${press} />
+  `;
 }
 
-function Job({ project }) {
-  const { job } = project;
-  if (!isActive(job)) return null;
-  const text = job.message || (job.step ? `labelling, step ${job.step}` : job.rows ? `reading ${number(job.rows)} rows` : "waiting");
+function Job({ job }) {
+  const read = job.rows ? `reading ${number(job.rows)} rows` : "waiting";
+  const text = job.message || (job.step ? `labelling, step ${job.step}` : read);
   return html`<span class="pill" id="job"><span class="spin" />${text}</span>`;
 }
 

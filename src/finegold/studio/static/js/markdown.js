@@ -3,6 +3,8 @@
 import { html } from "./ui.js";
 
 const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|__[^_]+__|\*[^*\s][^*]*\*|\[[^\]]+\]\(https?:\/\/[^\s)]+\))/;
+const BULLET = /^\s*[-*+]\s+/;
+const NUMBER = /^\s*\d+[.)]\s+/;
 
 function inline(text) {
   return text.split(INLINE).map((part) => {
@@ -19,10 +21,14 @@ function block(text) {
   const heading = text.match(/^(#{1,6})\s+(.*)$/);
   const items = (mark) => lines.map((line) => html`<li>${inline(line.replace(mark, ""))}</li>`);
   if (heading) return html`<h2>${inline(heading[2])}</h2>`;
-  if (lines.every((line) => /^\s*[-*+]\s+/.test(line))) return html`<ul>${items(/^\s*[-*+]\s+/)}</ul>`;
-  if (lines.every((line) => /^\s*\d+[.)]\s+/.test(line))) return html`<ol>${items(/^\s*\d+[.)]\s+/)}</ol>`;
-  if (lines.every((line) => line.startsWith(">"))) return html`<blockquote>${inline(lines.map((line) => line.replace(/^>\s?/, "")).join(" "))}</blockquote>`;
+  if (lines.every((line) => BULLET.test(line))) return html`<ul>${items(BULLET)}</ul>`;
+  if (lines.every((line) => NUMBER.test(line))) return html`<ol>${items(NUMBER)}</ol>`;
+  if (lines.every((line) => line.startsWith(">"))) {
+    return html`<blockquote>${inline(lines.map((line) => line.replace(/^>\s?/, "")).join(" "))}</blockquote>`;
+  }
   return html`<p>${inline(text)}</p>`;
 }
 
-export const Markdown = ({ text }) => html`<div class="markdown" dir="auto">${text.trim().split(/\n\s*\n/).map(block)}</div>`;
+export const Markdown = ({ text }) => html`
+  <div class="markdown" dir="auto">${text.trim().split(/\n\s*\n/).map(block)}</div>
+`;

@@ -1,9 +1,9 @@
 // Preact with htm, and what all pages are made of.
 
-import { html, render, createContext, useState, useEffect, useLayoutEffect, useRef, useCallback, useContext, useMemo } from "../vendor/preact-htm.js";
+import { html, render, useState, useEffect, useLayoutEffect, useRef } from "../vendor/preact-htm.js";
 import { get } from "./api.js";
 
-export { html, render, createContext, useState, useEffect, useLayoutEffect, useRef, useCallback, useContext, useMemo };
+export { html, render, useState, useEffect, useRef };
 
 // ---- Numbers and times
 
@@ -32,7 +32,9 @@ export function ago(when) {
   return new Date(when).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
 }
 
-export const sentence = (text) => (text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}` : "");
+export const isBusy = (project) => ["queued", "running"].includes(project.job?.state);
+export const sentence = (text) => 
+  text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}` : "";
 export const words = (label) => (Array.isArray(label) ? label.join(", ") || "none" : String(label));
 
 // ---- Messages: one at a time for each sentence
@@ -53,7 +55,11 @@ export function toast(text, kind = "") {
 export function Toasts() {
   const [, draw] = useState(0);
   toasts.heard = () => draw((n) => n + 1);
-  return html`<div class="toasts" role="status" aria-live="polite">${toasts.list.map((one) => html`<div key=${one.text} class="toast ${one.kind}">${one.text}</div>`)}</div>`;
+  return html`
+    <div class="toasts" role="status" aria-live="polite">
+      ${toasts.list.map((one) => html`<div key=${one.text} class="toast ${one.kind}">${one.text}</div>`)}
+    </div>
+  `;
 }
 
 // Run something that may fail; the user is told. Returns undefined then.
@@ -78,7 +84,27 @@ export function Button({ onClick, kind = "", disabled = false, children, ...more
     await attempt(() => onClick(event));
     if (alive.current) setBusy(false);
   };
-  return html`<button type="button" class=${kind} disabled=${disabled || busy} onClick=${click} ...${more}>${busy ? html`<span class="spin" />` : null}${children}</button>`;
+  return html`
+    <button type="button" class=${kind} disabled=${disabled || busy} onClick=${click} ...${more}>
+      ${busy && html`<span class="spin" />`}${children}
+    </button>
+  `;
+}
+
+// A button that asks before it does something.
+export function Sure({ ask, label, about, yes, no, kind = "", onYes, ...more }) {
+  const [isAsked, setAsked] = useState(false);
+  const first = html`
+    <button class="quiet small" aria-label=${label} onClick=${() => setAsked(true)} ...${more}>${ask}</button>
+  `;
+  const second = html`
+    <span class="row">
+      <small>${about}</small>
+      <${Button} kind=${`small ${kind}`} onClick=${onYes}>${yes}<//>
+      <button class="small quiet" onClick=${() => setAsked(false)}>${no}</button>
+    </span>
+  `;
+  return isAsked ? second : first;
 }
 
 // ---- Data: what the server says, asked again when one of the values changes
@@ -112,17 +138,16 @@ export function useLoad(path, ...values) {
   return { ...state, again: () => setTurn((n) => n + 1) };
 }
 
-export const ProjectContext = createContext(null);
-export const useProject = () => useContext(ProjectContext);
-
 // Keys of a page. A key that types into a field is left alone.
 export function useKeys(handle) {
   const latest = useRef(handle);
   latest.current = handle;
   useEffect(() => {
     const press = (event) => {
-      const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "checkbox";
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || (event.repeat && !event.key.startsWith("Arrow"))) return;
+      const isField = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+      const isTyping = isField && event.target.type !== "checkbox";
+      const isShortcut = event.ctrlKey || event.metaKey || event.altKey;
+      if (isTyping || isShortcut || (event.repeat && !event.key.startsWith("Arrow"))) return;
       if (latest.current(event.key)) event.preventDefault();
     };
     document.addEventListener("keydown", press);
@@ -132,47 +157,114 @@ export function useKeys(handle) {
 
 // ---- Parts
 
-export const Empty = ({ title, children }) => html`<div class="empty"><b>${title}</b><div class="muted">${children}</div></div>`;
-export const Badge = ({ kind = "", children, ...more }) => html`<span class="badge ${kind}" ...${more}>${children}</span>`;
+export const Empty = ({ title, children }) => html`
+  <div class="empty"><b>${title}</b><div class="muted">${children}</div></div>
+`;
+export const Badge = ({ kind = "", children, ...more }) => html`
+  <span class="badge ${kind}" ...${more}>${children}</span>
+`;
 export const Note = ({ kind = "", children, ...more }) => html`<div class="note ${kind}" ...${more}>${children}</div>`;
-export const Field = ({ title, about, wide, children }) => html`<label class="field ${wide ? "across" : ""}"><span>${title}</span>${children}${about ? html`<small>${about}</small>` : null}</label>`;
-export const Check = ({ checked, onChange, disabled, children, ...more }) =>
-  html`<label class="check"><input type="checkbox" checked=${checked} disabled=${disabled} onChange=${(event) => onChange(event.target.checked)} ...${more} /><span>${children}</span></label>`;
 export const Loading = ({ what = "Loading" }) => html`<p class="muted loading"><span class="spin" /> ${what}</p>`;
 export const Failed = ({ problem }) => html`<${Note} kind="bad">${problem.message}<//>`;
 
+export const Field = ({ title, about, wide, children }) => html`
+  <label class="field ${wide ? "across" : ""}">
+    <span>${title}</span>${children}${about && html`<small>${about}</small>`}
+  </label>
+`;
+
+export const Check = ({ checked, onChange, disabled, children, ...more }) => html`
+  <label class="check">
+    <input type="checkbox" checked=${checked} disabled=${disabled} onChange=${(event) => onChange(event.target.checked)}
+      ...${more} />
+    <span>${children}</span>
+  </label>
+`;
+
 export function Select({ value, options, onChange, ...more }) {
-  return html`<select value=${value ?? ""} onChange=${(event) => onChange(event.target.value)} ...${more}>
-    ${options.map(([key, text]) => html`<option key=${key} value=${key} selected=${String(key) === String(value ?? "")}>${text}</option>`)}
-  </select>`;
+  const chosen = String(value ?? "");
+  return html`
+    <select value=${value ?? ""} onChange=${(event) => onChange(event.target.value)} ...${more}>
+      ${options.map(
+        ([key, text]) => html`<option key=${key} value=${key} selected=${String(key) === chosen}>${text}</option>`,
+      )}
+    </select>
+  `;
 }
+
+// Pairs of words and values.
+export const Pairs = ({ pairs }) => html`
+  <dl>
+    ${pairs.map(
+      ([name, value]) => html`<div key=${name} class="pair"><dt>${name}</dt><dd dir="auto">${value}</dd></div>`,
+    )}
+  </dl>
+`;
+
+export const Figures = ({ pairs }) => html`
+  <dl class="figures">
+    ${pairs.map(([name, n]) => html`<div key=${name}><dd>${number(n)}</dd><dt>${name}</dt></div>`)}
+  </dl>
+`;
 
 const COLOURS = ["--blue", "--orange", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
-export const colour = (place) => `var(${COLOURS[place % COLOURS.length]})`;
-export const Label = ({ children, place = -1 }) => html`<span class="label" dir="auto" title=${children}><i style=${{ background: place < 0 ? "var(--line-strong)" : colour(place) }} /><span>${children}</span></span>`;
+const colour = (place) => (place < 0 ? "var(--line-strong)" : `var(${COLOURS[place % COLOURS.length]})`);
+export const Label = ({ children, place = -1 }) => html`
+  <span class="label" dir="auto" title=${children}>
+    <i style=${{ background: colour(place) }} /><span>${children}</span>
+  </span>
+`;
 
-export const Meter = ({ value, digits = 0 }) => html`<span class="meter"><span class="track"><i style=${{ width: `${100 * value}%` }} /></span><span class="figure">${percent(value, digits)}</span></span>`;
+export const Meter = ({ value, digits = 0 }) => html`
+  <span class="meter">
+    <span class="track"><i style=${{ width: `${100 * value}%` }} /></span>
+    <span class="figure">${percent(value, digits)}</span>
+  </span>
+`;
 
 // An interval on the scale from 0 to 100 %.
-export function Interval({ low, high, at }) {
+export function Interval({ low, high, at = null }) {
   const place = (value) => `${(100 * value).toFixed(2)}%`;
-  return html`<span class="interval" role="img" aria-label="between ${percent(low)} and ${percent(high)}">
-    <i style=${{ left: place(low), width: place(high - low) }} />${at === null || at === undefined ? null : html`<b style=${{ left: place(at) }} />`}
-  </span>`;
+  return html`
+    <span class="interval" role="img" aria-label="between ${percent(low)} and ${percent(high)}">
+      <i style=${{ left: place(low), width: place(high - low) }} />
+      ${at !== null && html`<b style=${{ left: place(at) }} />`}
+    </span>
+  `;
 }
+
+// What was measured, above everything else.
+export const Measured = ({ measured, children }) => html`
+  <p class="huge" id="measured">${(100 * measured.estimate).toFixed(1)}<span class="unit"> %</span></p>
+  <h1>of the labels are right</h1>
+  <${Interval} low=${measured.low} high=${measured.high} at=${measured.estimate} />
+  ${children}
+`;
 
 export function SortHead({ name, asked, change, kind = "", children }) {
   const isOn = asked.sort === name;
-  const next = { sort: name, descending: isOn ? !asked.descending : name !== "task" && name !== "annotator" && name !== "confidence" };
-  return html`<th class=${kind} aria-sort=${isOn ? (asked.descending ? "descending" : "ascending") : "none"}><button class="sort" onClick=${() => change(next)}>${children}</button></th>`;
+  const isUp = ["task", "annotator", "confidence"].includes(name);
+  const next = { sort: name, descending: isOn ? !asked.descending : !isUp };
+  const order = asked.descending ? "descending" : "ascending";
+  return html`
+    <th class=${kind} aria-sort=${isOn ? order : "none"}>
+      <button class="sort" onClick=${() => change(next)}>${children}</button>
+    </th>
+  `;
 }
 
 export function Pager({ total, first, most, go }) {
   if (total <= most) return html`<p class="pager muted">${count(total, "row")}</p>`;
-  return html`<nav class="pager" aria-label="Rows">
-    <span class="muted">${number(first + 1)} to ${number(Math.min(first + most, total))} of ${number(total)}</span>
-    <span class="row"><button class="small" disabled=${!first} onClick=${() => go(Math.max(0, first - most))}>Previous</button><button class="small" disabled=${first + most >= total} onClick=${() => go(first + most)}>Next</button></span>
-  </nav>`;
+  const last = Math.min(first + most, total);
+  return html`
+    <nav class="pager" aria-label="Rows">
+      <span class="muted">${number(first + 1)} to ${number(last)} of ${number(total)}</span>
+      <span class="row">
+        <button class="small" disabled=${!first} onClick=${() => go(Math.max(0, first - most))}>Previous</button>
+        <button class="small" disabled=${last >= total} onClick=${() => go(first + most)}>Next</button>
+      </span>
+    </nav>
+  `;
 }
 
 export function Search({ value, onChange, words: hint }) {
@@ -181,23 +273,33 @@ export function Search({ value, onChange, words: hint }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => onChange(event.target.value), 250);
   };
-  return html`<input type="search" class="search" value=${value} placeholder=${hint} aria-label=${hint} onInput=${type} />`;
+  return html`
+    <input type="search" class="search" value=${value} placeholder=${hint} aria-label=${hint} onInput=${type} />
+  `;
 }
 
 // A button that opens a list of check boxes.
 export function Choices({ title, options, chosen, onChange }) {
   const place = useRef(null);
   useEffect(() => {
-    const close = (event) => place.current && !place.current.contains(event.target) && place.current.removeAttribute("open");
+    const close = (event) => place.current?.contains(event.target) || place.current?.removeAttribute("open");
     document.addEventListener("click", close);
     return () => document.removeEventListener("click", close);
   }, []);
   const toggle = (key, on) => onChange(on ? [...chosen, key] : chosen.filter((one) => one !== key));
-  return html`<details class="choices-menu" ref=${place}>
-    <summary class=${chosen.length ? "button small on" : "button small"}>${title}${chosen.length ? html` <b>${chosen.length}</b>` : null}</summary>
-    <div class="menu">${options.map(([key, text]) => html`<${Check} key=${key} checked=${chosen.includes(key)} onChange=${(on) => toggle(key, on)}>${text}<//>`)}
-    ${chosen.length ? html`<button class="quiet small" onClick=${() => onChange([])}>Clear</button>` : null}</div>
-  </details>`;
+  return html`
+    <details class="choices-menu" ref=${place}>
+      <summary class=${chosen.length ? "button small on" : "button small"}>
+        ${title}${chosen.length > 0 && html` <b>${chosen.length}</b>`}
+      </summary>
+      <div class="menu">
+        ${options.map(([key, text]) => html`
+          <${Check} key=${key} checked=${chosen.includes(key)} onChange=${(on) => toggle(key, on)}>${text}<//>
+        `)}
+        ${chosen.length > 0 && html`<button class="quiet small" onClick=${() => onChange([])}>Clear</button>`}
+      </div>
+    </details>
+  `;
 }
 
 // What lies over the page: closed by Escape, a click beside it, or its button. Focus stays inside and returns.
@@ -208,17 +310,44 @@ export function Dialog({ title, onClose, kind = "", children }) {
     place.current.showModal();
     return () => before?.focus?.();
   }, []);
-  return html`<dialog ref=${place} class=${kind} aria-label=${title} onCancel=${(event) => (event.preventDefault(), onClose())} onClick=${(event) => event.target === place.current && onClose()}>
-    <div class="inside"><header><h2>${title}</h2><button class="quiet close" aria-label="Close" onClick=${onClose}>×</button></header>${children}</div>
-  </dialog>`;
+  const cancel = (event) => {
+    event.preventDefault();
+    onClose();
+  };
+  const click = (event) => event.target === place.current && onClose();
+  return html`
+    <dialog ref=${place} class=${kind} aria-label=${title} onCancel=${cancel} onClick=${click}>
+      <div class="inside">
+        <header><h2>${title}</h2><button class="quiet close" aria-label="Close" onClick=${onClose}>×</button></header>
+        ${children}
+      </div>
+    </dialog>
+  `;
+}
+
+// What opens on request.
+export function Details({ title, children, ...more }) {
+  const [isOpen, setOpen] = useState(false);
+  return html`
+    <details class="section" onToggle=${(event) => setOpen(event.target.open)} ...${more}>
+      <summary>${title}</summary>
+      ${isOpen && children}
+    </details>
+  `;
+}
+
+// What the server says at a path, once it is there.
+export function Loaded({ path, values = [], children }) {
+  const { data, problem, again } = useLoad(path, ...values);
+  if (data !== null) return children(data, again);
+  return problem ? html`<${Failed} problem=${problem} />` : html`<${Loading} />`;
 }
 
 // A section of the report, made by the server: escaped, without scripts and styles of its own.
-export function Section({ project, name, title, fit }) {
-  const [isOpen, setOpen] = useState(false);
-  const { data, problem } = useLoad(isOpen ? `/projects/${project.id}/sections/${name}` : null, fit);
-  return html`<details class="section" onToggle=${(event) => setOpen(event.target.open)}>
-    <summary>${title}</summary>
-    ${problem ? html`<${Failed} problem=${problem} />` : !isOpen ? null : data === null ? html`<${Loading} />` : html`<div class="report" dangerouslySetInnerHTML=${{ __html: data }} />`}
-  </details>`;
-}
+export const Section = ({ project, name, title, fit }) => html`
+  <${Details} title=${title}>
+    <${Loaded} path=${`/projects/${project.id}/sections/${name}`} values=${[fit]}>
+      ${(data) => html`<div class="report" dangerouslySetInnerHTML=${{ __html: data }} />`}
+    <//>
+  <//>
+`;
