@@ -332,7 +332,7 @@ def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
             found = finegold.judges.assess(few)
             row = [right(found, log, rest), majority(log, rest)]
             if n:
-                panel = found.best_panel(dict.fromkeys(log.judge_names, 1.0))
+                panel = found.panels(dict.fromkeys(log.judge_names, 1.0))[-1]
                 row += [
                     right(finegold.judges.assess(only_judges(few, panel.judges)), log, rest),
                     len(panel.judges),

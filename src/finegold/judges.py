@@ -35,7 +35,6 @@ from finegold.insight.judges.panels import (
     JudgePanel,
     Members,
     Panel,
-    choose,
     compare_panels,
     fit_panel,
     frontier,
@@ -253,18 +252,6 @@ class JudgeReport:
                 that is not in the log.
         """
         return frontier(self._members._replace(price=self._prices(prices)))
-
-    def best_panel(self, prices: Mapping[str, float] | None = None) -> Panel:
-        """Return the cheapest panel that is about as accurate as the best one: within one standard
-        error.
-
-        Args:
-            prices: As for `panels`.
-
-        Returns:
-            Its members, its cost and its accuracy.
-        """
-        return choose(self.panels(prices))
 
     def rate(self, *, passes: str | None = None, by: str | None = None) -> list[rates.Rate]:
         """Return the share of items that would pass if people judged all of them, or their mean
@@ -718,7 +705,7 @@ def fit(
     Args:
         log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
         gold (str, path, data frame or mapping): Known truths, as in `finegold.judges.read`.
-        judges: The members. The default is all judges; `JudgeReport.best_panel` chooses some.
+        judges: The members. The default is all judges.
         ask_below: Below this probability a person should be asked.
         **reading: How to read the log: keywords of `finegold.judges.read`.
 

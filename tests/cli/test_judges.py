@@ -80,13 +80,12 @@ def test_files_are_written(panel: Path, tmp_path: Path) -> None:
     assert "What is each judge worth?" in report.read_text()
 
 
-def test_prices_change_the_panels_and_labels_may_come_from_the_best_or_from_named_judges(
+def test_prices_change_the_panels_and_labels_may_come_from_named_judges(
     panel: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "labels.csv"
-    for words, n in ((["best"], 3), (["acme-mini,cirrus-70b", "--price", "acme-mini=2"], 2)):
-        found = judge(panel, "--labels", out, "--panel", *words)
-        assert pl.read_csv(out)["n_judges"].max() == n
+    out, words = tmp_path / "labels.csv", ["--panel", "acme-mini,cirrus-70b"]
+    found = judge(panel, "--labels", out, *words, "--price", "acme-mini=2")
+    assert pl.read_csv(out)["n_judges"].max() == 2
     costs = {tuple(one["judges"]): one["cost"] for one in found["panels"]}
     assert all((cost >= 2) == ("acme-mini" in names) for names, cost in costs.items())
     assert min(costs.values()) < 0.1  # others keep theirs

@@ -241,21 +241,17 @@ def test_the_best_of_many_panels_is_not_better_than_luck():
     assert abs(np.mean(shown) - 0.5) < 0.06
 
 
-def test_labels_of_the_best_panel_for_the_money():
+def test_labels_of_a_panel():
     assessed = assess(panel_of(200, {"good": 0.95, "dear": 0.9, "bad": 0.3, "poor": 0.5}))
-    panel = assessed.best_panel({"dear": 5.0})
-    assert panel.judges == ("good",)
-    assert assessed.labels(panel.judges)["n_judges"].to_list() == [1] * 200
+    assert assessed.panels({"dear": 5.0})[0].judges == ("good",)
+    assert assessed.labels(["good"])["n_judges"].to_list() == [1] * 200
     assert only_judges(assessed.log, ["bad", "good"]).judge_names == ["bad", "good"]
     with pytest.raises(InputError, match="there is no judge 'nobody'"):
         assessed.labels(["nobody"])
-    halves = pl.concat(
-        [panel_of(60, {"one": 0.9}), panel_of(60, {"two": 0.8}).with_columns(pl.col("item") + 60)]
-    )
-    assert set(assess(halves).best_panel().judges) == {
-        "one",
-        "two",
-    }  # each answers half of the items
+    # each answers half of the items
+    two = panel_of(60, {"two": 0.8}).with_columns(pl.col("item") + 60)
+    halves = assess(pl.concat([panel_of(60, {"one": 0.9}), two]))
+    assert set(halves.panels()[-1].judges) == {"one", "two"}
 
 
 def test_a_judge_without_a_decided_answer_is_still_listed():

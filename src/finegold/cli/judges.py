@@ -102,8 +102,8 @@ class Judges(OfLogs):
     panels: bool = o.flag("Show the best panels for the money: accuracy against cost.")
     panel: str | None = option(
         None,
-        "The judges of --labels and --save-panel; best: the best for the money.",
-        metavar="best|A,B",
+        "The judges of --labels and --save-panel, if not all.",
+        metavar="A,B",
     )
     price: list[str] = option(
         (),
@@ -161,18 +161,16 @@ class Judges(OfLogs):
             failed = [each for gate in gates for each in gate.failed(one)]
             broken += [f"{name}: {each}" if name else each for each in failed]
             results[name] = more | ({"failed_gates": failed} if gates else {})
-        chosen: dict[str, Any] = dict.fromkeys(found, self.panel.split(",") if self.panel else None)
-        if self.panel == "best":
-            chosen = {name: one.best_panel(prices).judges for name, one in found.items()}
+        members = self.panel.split(",") if self.panel else None
         files: dict[Any, Any] = {
             path: frame_writer(partial(_stacked, found, make))
             for path, make in (
                 (self.output, lambda name: found[name].table()),
-                (self.labels, lambda name: found[name].labels(chosen[name])),
+                (self.labels, lambda name: found[name].labels(members)),
                 (self.disagreements, lambda name: found[name].disagreements()),
             )
         }
-        first, members = next(iter(found.values())), next(iter(chosen.values()))
+        first = next(iter(found.values()))
         files |= {self.report: first.report}
         write_all(files | {self.save_panel: lambda path: fit(first.log, judges=members).save(path)})
         if self.json:

@@ -117,7 +117,6 @@ SYSTEM_WORDS = words_in(
     "model system generator assistant candidate player contestant llm bot engine agent policy"
     " checkpoint"
 )
-TEXT_WORDS = words_in("response answer output completion text")
 SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"))
 OPPONENTS = ("baseline", "baselinemodel", "reference", "referencemodel", "opponent")
 # nothing is known about positions; AlpacaEval undoes the order
@@ -226,9 +225,6 @@ def _as_texts(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _text(column: pl.Series) -> pl.Series:
     if isinstance(column.dtype, pl.List | pl.Array):
-        # MT-bench writes the judge and its prompt; several votes of people stay a list
-        if bare_name(column.name) in ROLES["judge"].words:
-            return _text(column.list.first())
         cells = [
             None if cell is None else json.dumps(cell.to_list(), default=str) for cell in column
         ]
@@ -286,8 +282,10 @@ def choose_columns(frame: pl.DataFrame, reading: LogReading) -> Roles:
         if found and role not in roles:
             roles[role] = found[:1]
 
-    for end, pair in pairs_in(frame.select(free())).items():
-        roles |= {f"{end}_a": [pair[0]], f"{end}_b": [pair[1]]}
+    for end, column in zip(
+        ("system_a", "system_b"), systems_in(frame.select(free())), strict=False
+    ):
+        roles[end] = [column]
     for name in ("order", "criterion", "repeat", "cost", "error"):
         take(name, candidates(free(), ROLES[name]))
     take("order", [each for each in free() if bare_name(each).endswith(ORDER_ENDS)])
@@ -320,26 +318,21 @@ def choose_columns(frame: pl.DataFrame, reading: LogReading) -> Roles:
     return roles
 
 
-def pairs_in(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return the two columns that name the systems, and the two with their answers."""
+def systems_in(frame: pl.DataFrame) -> list[str]:
+    """Return the two columns that name the systems, or nothing."""
     parts = {
         tuple(re.findall(r"[a-z]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", each).casefold())): each
         for each in frame.columns
     }
-    found: dict[str, tuple[str, str]] = {}
     for names, column in parts.items():
         for one, other in SIDES:
             for place in [place for place, part in enumerate(names) if part == one]:
                 rest = {*names[:place], *names[place + 1 :]}
                 partner = parts.get((*names[:place], other, *names[place + 1 :]))
-                if partner is None or (not rest and one not in ("left", "first")):
-                    continue
-                is_short = _is_name(frame[column]) and _is_name(frame[partner])
-                if (rest & SYSTEM_WORDS or not rest) and is_short:
-                    found.setdefault("system", (column, partner))
-                elif rest & TEXT_WORDS and not rest & SYSTEM_WORDS:
-                    found.setdefault("text", (column, partner))
-    return found
+                is_system = bool(rest & SYSTEM_WORDS) or (not rest and one in ("left", "first"))
+                if partner and is_system and _is_name(frame[column]) and _is_name(frame[partner]):
+                    return [column, partner]
+    return []
 
 
 def _is_name(column: pl.Series) -> bool:
@@ -671,9 +664,7 @@ def compares(table: pl.DataFrame, reading: LogReading) -> bool:
     classes = {each.casefold() for each in said if isinstance(each, str)}
     if {"a", "b"} <= classes <= {"a", "b", "c"}:
         return True
-    return any(is_pairwise(text, clearly=True) for text in (*verdicts, *golds)) or (
-        "text_a" in table.columns and bool(classes) and classes <= set("abc0123")
-    )
+    return any(is_pairwise(text, clearly=True) for text in (*verdicts, *golds))
 
 
 def replaced(

@@ -426,7 +426,6 @@ def _log_of(
         remedies = [
             use("if another column has them", verdict=Placeholder("COLUMN")),
             use(f"if they are {other}", kind=other),
-            use("to find them in a text", verdict_pattern=Placeholder("REGEX")),
             use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
         ]
         raise InputError(f"{problem}, such as {example!r}", source, remedies)
@@ -955,7 +954,7 @@ def find_judge_logs(
     has_order = any(
         name in calls.ROLES["order"].words or name.endswith(calls.ORDER_ENDS) for name in names
     )
-    sides = "system" in calls.pairs_in(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)))
+    sides = bool(calls.systems_in(pl.DataFrame(schema=dict.fromkeys(columns, pl.String))))
     if not is_tool and not (has_verdict and (has_judge or has_order or sides)):
         return None
     known = {role: name for role, name in (("item", item), ("gold", gold)) if isinstance(name, str)}

@@ -237,13 +237,6 @@ def _candidates(members: Members) -> Flags:
     return np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
 
 
-def choose(panels: Sequence[Panel]) -> Panel:
-    """Return the cheapest panel whose accuracy is within one standard error of the best one's."""
-    best = panels[-1].accuracy
-    least = best.value - (best.high - best.low) / 4
-    return next(panel for panel in panels if panel.accuracy.value >= least)
-
-
 def compare_panels(
     members: Members, first: Sequence[str], second: Sequence[str]
 ) -> JudgeComparison:
