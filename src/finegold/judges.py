@@ -440,40 +440,41 @@ class JudgeReport:
         self, passes: str | None
     ) -> tuple[Floats, Floats, NDArray[np.bool_], tuple[float, float]]:
         """Return whether each judge lets each item pass, whether it does, and which items count."""
-        log, answers = self.log, self._answers
-        verdicts = np.full((log.n_judges, log.n_items), np.nan)
-        truth, known = np.full(log.n_items, np.nan), log.gold >= 0
-        used, place = np.ones(log.n_items, bool), (answers.judge, answers.item)
+        log, answers, ends = self.log, self._answers, (0.0, 1.0)
+        known, used = log.gold >= 0, np.ones(log.n_items, bool)
         bound = BOUND.fullmatch(passes.strip()) if passes else None
         if log.is_ordered and (passes is None or bound):
-            verdicts[place], truth[known] = answers.score, log.scores[log.gold[known]]
-            if bound is None:
-                ends = truth[known] if known.any() else log.scores
-                return verdicts, truth, used, (float(ends.min()), float(ends.max()))
-            compare, limit = COMPARE[bound[1]], float(bound[2])
-            for values in (verdicts, truth):
-                values[:] = np.where(np.isnan(values), np.nan, compare(values, limit))
-            return verdicts, truth, used, (0.0, 1.0)
-        share = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
-        names = log.system_names or [str(name) for name in log.class_names]
-        usual = [name for name in names if passes is None and name.casefold() in PASSES]
-        found = usual or [name for name in names if name.casefold() == str(passes).casefold()]
-        if not found:
-            what = "system's rate is meant" if log.system_names else "class passes"
-            remedy = use(passes=Placeholder("NAME"))
-            raise InputError(f"say which {what}: one of {', '.join(names)}", remedies=[remedy])
-        code = names.index(found[0])
-        side = np.full(log.n_items, code)
-        if log.system_names:
-            used = (log.system_a == code) | (log.system_b == code)
-            side = np.where(log.system_b == code, 1, 0)
-        mine = share[np.arange(len(share)), side[answers.item]]
-        truth[known] = (log.gold == side)[known]
-        if log.kind == "pairwise":
-            truth[log.gold == TIED] = 0.5
-            mine = mine + (share[:, TIED] / 2 if share.shape[1] > TIED else 0.0)
-        verdicts[place] = np.where(share.any(axis=1), mine, np.nan)
-        return verdicts, truth, used, (0.0, 1.0)
+            said, truth = answers.score, np.where(known, log.scores[log.gold], np.nan)
+            if bound:
+                compare, limit = COMPARE[bound[1]], float(bound[2])
+                said, truth = (
+                    np.where(np.isnan(each), np.nan, compare(each, limit)) for each in (said, truth)
+                )
+            else:
+                values = truth[known] if known.any() else log.scores
+                ends = (float(values.min()), float(values.max()))
+        else:
+            names = log.system_names or [str(name) for name in log.class_names]
+            usual = [name for name in names if passes is None and name.casefold() in PASSES]
+            found = usual or [name for name in names if name.casefold() == str(passes).casefold()]
+            if not found:
+                what = "system's rate is meant" if log.system_names else "class passes"
+                remedy = use(passes=Placeholder("NAME"))
+                raise InputError(f"say which {what}: one of {', '.join(names)}", remedies=[remedy])
+            code = names.index(found[0])
+            side = np.full(log.n_items, code)
+            if log.system_names:
+                used = (log.system_a == code) | (log.system_b == code)
+                side = np.where(log.system_b == code, 1, 0)
+            share = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
+            said, truth = share[np.arange(len(share)), side[answers.item]], log.gold == side
+            if log.kind == "pairwise":
+                truth = np.where(log.gold == TIED, 0.5, truth)
+                said = said + (share[:, TIED] / 2 if share.shape[1] > TIED else 0.0)
+            said, truth = np.where(share.any(axis=1), said, np.nan), np.where(known, truth, np.nan)
+        verdicts = np.full((log.n_judges, log.n_items), np.nan)
+        verdicts[answers.judge, answers.item] = said
+        return verdicts, truth, used, ends
 
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
         """Return the price of an item for each judge: as given, otherwise that of the log,

@@ -33,25 +33,13 @@ GATES_SHOWN, SYSTEMS_SHOWN, DISAGREEMENTS_SHOWN, CLASSES_SHOWN = 5, 12, 12, 6
 # the exit code of a gate that fails, and the word for all judges together in a gate
 GATE_FAILED, PANEL = 3, "panel"
 WIDTH_OF_TEXT = 40
-# the figures of judges in the terminal, and those without the ends of their intervals
+# the figures of judges in the terminal with the ends of their intervals, and without them
+WITH_ENDS = ("correlation", "accuracy", "position_bias", "error")
 FIGURES_SHOWN = {
-    "correlation": "correlation",
-    "accuracy": "accuracy",
-    "undecided": "undecided",
-    "kappa": "kappa",
-    "weighted_kappa": "weighted",
-    "error": "error",
-    "bias": "bias",
-    "position_bias": "position bias",
-    "swap_consistency": "after swap",
-    "repeat_consistency": "in repeats",
-    "failed": "failed",
-    "agreement": "agreement",
-    "cost": "cost",
-}
-WITHOUT_ENDS = {
-    *("undecided", "kappa", "weighted_kappa", "bias", "failed", "agreement"),
-    *("swap_consistency", "repeat_consistency"),
+    **{name: name for name in ("correlation", "accuracy", "undecided", "kappa")},
+    **{"weighted_kappa": "weighted", "error": "error", "bias": "bias"},
+    **{"position_bias": "position bias", "swap_consistency": "after swap"},
+    **{"repeat_consistency": "in repeats", "failed": "failed", "agreement": "agreement"},
 }
 of_logs = o.command_with(
     click.argument(
@@ -279,7 +267,7 @@ def _show(one: JudgeReport, more: dict[str, Any]) -> None:
     for row in rows:
         row["place"] = "-".join(map(str, row["place"]))
         row["cost"] = f"{row['cost']:.3g}" if row["cost"] == row["cost"] else "–"
-    heads = {"judge": "judge", "place": "place"} | FIGURES_SHOWN
+    heads = {"judge": "judge", "place": "place"} | FIGURES_SHOWN | {"cost": "cost"}
     if log.kind == "pointwise" and not any(row["undecided"].value > 0 for row in rows):
         del heads["undecided"]
     print_rows(rows, heads)
@@ -321,7 +309,8 @@ def print_rows(
     def text(name: str, value: Any) -> str:
         if isinstance(value, Share):
             ends = f" [{value.low:z.{digits}f}, {value.high:z.{digits}f}]"
-            shown = f"{value.value:z.{digits}f}" + ("" if name in WITHOUT_ENDS else ends)
+            is_short = name in FIGURES_SHOWN and name not in WITH_ENDS
+            shown = f"{value.value:z.{digits}f}" + ("" if is_short else ends)
             return shown if value.value == value.value else "–"
         if isinstance(value, bool):
             return "yes" if value else "no"

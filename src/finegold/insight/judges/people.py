@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import ttest_1samp
+from scipy.stats import false_discovery_control, ttest_1samp
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.judges.answers import NOTHING, Share, mean_of, share_of
@@ -227,9 +227,6 @@ def _test(
         n_items = max(n_items, len(items))
     if not p_values:
         return None
-    m = len(p_values)
-    bounds = np.arange(1, m + 1) / m * FALSE_DISCOVERIES / (1 / np.arange(1, m + 1)).sum()
-    below = np.flatnonzero(np.sort(list(p_values.values())) <= bounds)
-    rate = float((below[-1] + 1) / m if below.size else 0.0)
-    advantage = float(np.mean(advantages))
-    return Replacement(judge, rate, advantage, rate >= 0.5, m, n_items, p_values)
+    adjusted = false_discovery_control(list(p_values.values()), method="by")
+    rate, advantage = float((adjusted <= FALSE_DISCOVERIES).mean()), float(np.mean(advantages))
+    return Replacement(judge, rate, advantage, rate >= 0.5, len(p_values), n_items, p_values)
