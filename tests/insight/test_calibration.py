@@ -8,7 +8,6 @@ import pytest
 import finegold
 from finegold import Annotations, InputError
 from finegold.insight.calibration import calibration
-from finegold.results import metrics
 from finegold.votes.frames import to_polars
 from tests.support.trust_helpers import panel
 
@@ -78,18 +77,3 @@ def test_a_truth_that_nobody_voted_for_counts_as_wrong():
         Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxx")), "mv"
     )
     assert calibration(result, {1: "x", 2: "z"}).accuracy == 0.5
-
-
-def test_calibration_is_that_of_the_metrics():
-    votes, truth = panel(skills=(0.6, 0.6, 0.6))
-    result = finegold.aggregate(votes)
-    found = calibration(result, truth)
-    assert found.ece == metrics.calibration_error(result.posterior, truth)
-    assert found.log_loss == metrics.log_loss(result.posterior, truth)
-
-
-def test_tempering_keeps_the_order_of_the_classes():
-    p = np.array([[0.9, 0.09, 0.01], [1.0, 0.0, 0.0]])
-    assert np.allclose(metrics.temper(p, 2.0).sum(axis=1), 1)
-    assert np.array_equal(np.argsort(metrics.temper(p, 2.0)), np.argsort(p))
-    assert metrics.temper(p, 2.0)[0, 0] < 0.9

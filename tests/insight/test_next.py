@@ -9,7 +9,7 @@ from finegold.api.fit import fit
 from finegold.insight.next_votes import expected_gains
 from finegold.methods.mv import MajorityVote
 from finegold.results.matrices import group_matrices
-from tests.support.cli_helpers import CSV, json_of, read_table, run, succeed, write
+from tests.support.cli_helpers import CSV, json_of, read_table, succeed, write
 
 
 def crowd(rights, n_tasks=60, share=0.6, seed=0):
@@ -111,14 +111,6 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     assert "hardly depend on the truth" in advice["spammer"][4]
 
 
-@pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])
-def test_any_method_can_plan(method):
-    votes = crowd({f"s{number}": 0.7 for number in range(5)})
-    plan = finegold.next_votes(votes, 3, safe=1.0, method=method)
-    assert len(plan.tasks()) == 3
-    assert (plan.gain >= 0).all()
-
-
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
@@ -167,12 +159,6 @@ def test_the_command_shows_tasks_as_they_are_called(tmp_path, task):
     assert task in done.stdout
 
 
-def test_the_command_shows_no_table_without_a_task(tmp_path):
-    done = run("next-votes", model_of(tmp_path, AGREED), "--budget", 3)
-    assert "Ask about" not in done.stdout
-    assert done.stderr.startswith("0 tasks to ask about, 12 safe\n")
-
-
 AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) for who in range(5)]
 
 
@@ -183,10 +169,3 @@ def model_of(tmp_path, rows):
     )
     succeed("aggregate", votes, "--method", "ds", "--save", model)
     return model
-
-
-def test_a_plan_says_what_it_comes_to(result):
-    plan = finegold.next_votes(result, budget=2)
-    assert repr(plan).startswith(
-        f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; "
-    )

@@ -106,12 +106,6 @@ def test_flips_are_labels_with_fewer_votes_than_another_class(method):
     assert (table["votes_majority"] > table["votes_label"]).all()
 
 
-def test_without_flips_the_table_is_empty_and_keeps_its_columns():
-    table = to_polars(flips(finegold.aggregate(panel(skills=(1.0, 1.0))[0], "mv")))
-    assert len(table) == 0
-    assert table.schema["why"] == pl.String
-
-
 def test_with_one_class_nothing_is_contested_or_suspect():
     result = finegold.aggregate(
         Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"])
@@ -241,14 +235,6 @@ def test_what_does_not_count_is_said(files, command):
     assert "left out: 1 row without a label" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["trust", "agreement"])
-@pytest.mark.parametrize("option", [["--label", "x"], ["--layout", "wide"], ["--question", "q"]])
-def test_a_model_has_no_columns(files, command, option):
-    succeed("aggregate", files / "votes.csv", "--save", files / "model.finegold")
-    message = refusal_of(command, files / "model.finegold", *option)
-    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in message
-
-
 def test_one_vote_is_little_to_go_by(tmp_path):
     votes = write(tmp_path / "votes.csv", "task,worker,label\nt1,w1,a\n")
     done = run("trust", votes)
@@ -256,11 +242,4 @@ def test_one_vote_is_little_to_go_by(tmp_path):
     assert "undefined" in done.stdout
     assert "1 annotator, 0 tasks with two or more votes" in " ".join(
         run("agreement", votes).stdout.split()
-    )
-
-
-def test_aggregate_says_how_many_labels_are_against_the_majority(files):
-    assert (
-        "against the majority vote (finegold trust shows why)"
-        in run("aggregate", files / "votes.csv").stderr
     )

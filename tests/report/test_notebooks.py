@@ -153,10 +153,3 @@ def test_agreement_trust_plans_and_comparisons_show_themselves():
 
 def figure(value):
     return f'<td class="n">{value}</td>'
-
-
-def test_agreement_that_is_not_defined_is_called_so():
-    assert (
-        "undefined"
-        in finegold.agreement(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"]))._repr_html_()
-    )

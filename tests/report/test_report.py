@@ -239,12 +239,6 @@ def test_a_saved_result_has_the_same_report(sample, tmp_path):
         assert render_section(name, Subject(loaded)) == render_section(name, Subject(sample))
 
 
-def test_truths_of_other_tasks_are_refused(sample, tmp_path):
-    with pytest.raises(InputError, match="none of the 1 truths belongs to a task with votes"):
-        sample.report(tmp_path / "report.html", {"nowhere": "cat"})
-    assert not (tmp_path / "report.html").exists()
-
-
 def test_a_missing_library_is_named_with_its_remedy(sample, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(InputError, match=r"need jinja2: pip install 'finegold\[report\]'"):

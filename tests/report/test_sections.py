@@ -116,16 +116,6 @@ def test_annotators_who_copy_stand_in_one_group_and_who_votes_for_one_class_only
     assert suspected == {"4": "nearly always votes for one class"}
 
 
-def test_a_key_finds_tasks_and_classes_as_they_are_written():
-    result = finegold.aggregate(
-        finegold.Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], [0, 1, 1])
-    )
-    with pytest.warns(FinegoldWarning, match="1 truth belongs .* and cannot be used: 3"):
-        key = match_truth(result, {"1": "0", "2": "7", "3": "0"})
-    assert (key.codes.tolist(), key.class_names, key.unmatched) == ([0, 2], [0, 1, "7"], ["3"])
-    assert (key.n_known, key.n_unmatched, key.n_new_classes, key.n_unvoted) == (2, 1, 1, 1)
-
-
 def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
     texts = [f"{'What is the capital of this country? ' * 50}{i}" for i in range(2)]
     result = finegold.aggregate(votes_of(**{texts[0]: "xy", texts[1]: "yx"}), "mv")
