@@ -1,4 +1,4 @@
-"""Simulated classifiers of a given accuracy, the data of cleanlab's tutorial, and CROWDLAB in its own environment."""
+"""Simulated classifiers of a given accuracy."""
 
 from __future__ import annotations
 
@@ -8,26 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-CENTRES = [[3, 2], [7, 7], [0, 8]]
-COVARIANCES = [[[5, -1.5], [-1.5, 1]], [[1, 0.5], [0.5, 4]], [[5, 1], [1, 5]]]
-SIZES = [150, 75, 75]
-CROWDLAB = """
-import sys, warnings, numpy as np, pandas as pd
-warnings.filterwarnings("ignore")
-from cleanlab import multiannotator
-data, found = np.load(sys.argv[1]), {}
-for name in {name.rpartition("/")[0] for name in data.files}:
-    votes, p = data[name + "/votes"], data[name + "/p"]
-    matrix = np.full((p.shape[-2], votes[:, 1].max() + 1), np.nan)
-    matrix[votes[:, 0], votes[:, 1]] = votes[:, 2]
-    frame = pd.DataFrame(matrix[:, ~np.isnan(matrix).all(axis=0)])
-    crowdlab = multiannotator.get_label_quality_multiannotator
-    if p.ndim == 3:  # several models
-        crowdlab = multiannotator.get_label_quality_multiannotator_ensemble
-    made = crowdlab(frame, p, verbose=False, return_detailed_quality=False, return_annotator_stats=False)
-    found[name] = made["label_quality"]["consensus_label"].to_numpy()
-np.savez(sys.argv[2], **found)
-"""
 Floats = NDArray[np.float64]
 Random = np.random.Generator
 

@@ -1,7 +1,7 @@
 """Votes of real crowds beside simulated classifiers: votes alone, the classifier alone, and both together.
 
 python -m bench.models.predictions_real --data ../shared [--tasks 300] [--draws 1] [--sets 1] [--half 0]
-    [--rival PYTHON] [--audit] [--out bench/results]
+    [--out bench/results]
 
 The classifiers have accuracies of 60 to 95 % and err in four ways:
 
@@ -18,17 +18,14 @@ model without probabilities.
 
 All are combined without truths, and with 25 known ones; accuracies are those of the other tasks, in points
 against the best source. "holds" is the share of models whose interval holds their accuracy, "found" that of sets with a
-note on what is wrong with a model. --rival is a Python with cleanlab, for CROWDLAB. Figures are means over families of
-data sets. With --half, only every second family is used. With --audit, the number of wrong labels that an audit expects
-is compared with the true one instead, for the majority vote in use.
+note on what is wrong with a model. Figures are means over families of
+data sets. With --half, only every second family is used.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import tempfile
 import zlib
 from contextlib import nullcontext
 from dataclasses import replace
@@ -41,7 +38,7 @@ from numpy.typing import NDArray
 
 import finegold
 from bench.machine import RESULTS
-from bench.models.classifiers import CROWDLAB, Floats, Random, classifier
+from bench.models.classifiers import Floats, Random, classifier
 from bench.real_data import RealSet, load
 from finegold.fitting import combining
 from finegold.io.predictions import read_predictions
@@ -248,37 +245,12 @@ def case_of(crowd: Crowd, p: list[Floats], draw: int) -> Case:
     return Case(p, crowd, right, holds, found)
 
 
-def add_crowdlab(cases: list[Case], python: str) -> None:
-    """Add the accuracy of CROWDLAB to the cases."""
-    with tempfile.TemporaryDirectory() as folder:
-        data, made = Path(folder) / "cases.npz", Path(folder) / "made.npz"
-        arrays = {
-            f"{i}/p": case.p[0] if len(case.p) == 1 else np.stack(case.p)
-            for i, case in enumerate(cases)
-        }
-        votes = {
-            f"{i}/votes": np.column_stack(case.crowd.votes.votes()) for i, case in enumerate(cases)
-        }
-        np.savez(data, **arrays, **votes)
-        subprocess.run([python, "-c", CROWDLAB, data, made], check=True)
-        found = np.load(made)
-        for i, case in enumerate(cases):
-            case.right["CROWDLAB"] = float((found[str(i)] == case.crowd.truth).mean())
-
-
 def row_of(cases: list[list[Case]]) -> dict[str, float]:
     """Return the means over families, and differences to the best source in points."""
 
     def mean(name: str) -> float:
-        return float(
-            np.mean(
-                [
-                    np.mean([c.right[name] for c in some if name in c.right])
-                    for some in cases
-                    if name in some[0].right
-                ]
-            )
-        )
+        some = [[one.right[name] for one in each if name in one.right] for each in cases]
+        return float(np.mean([np.mean(each) for each in some if each]))
 
     def best(n: int) -> float:
         return max(mean(f"model {m} {n}") for m in range(len(cases[0][0].p)))
@@ -286,41 +258,11 @@ def row_of(cases: list[list[Case]]) -> dict[str, float]:
     row = {"votes": mean("votes 0"), "model": best(0)}
     for n in TRUTHS:
         row[f"{n} truths"] = 100 * (mean(f"both {n}") - max(mean(f"votes {n}"), best(n)))
-    if "CROWDLAB" in cases[0][0].right:
-        row["CROWDLAB"] = 100 * (mean("CROWDLAB") - max(row["votes"], row["model"]))
     row |= {
         name: float(np.mean([np.mean([getattr(c, name) for c in some]) for some in cases]))
         for name in ("holds", "found")
     }
     return row
-
-
-def audited(families: list[list[Crowd]]) -> None:
-    """Print how many labels of the majority vote an audit expects to be wrong, and how many are."""
-    print("| data | labels | expected | wrong | with a model of 80 % |")
-    rows = []
-    for one in (one for some in families for one in some):
-        in_use = finegold.aggregate(one.votes, "mv", threads=1).label_codes
-        p = probabilities(
-            np.random.default_rng(zlib.crc32(one.name.encode())), "calibrated", one, 0.8
-        )
-        both = combining.combine(one.result, read_predictions((one.votes.task_names, p), one.votes))
-        at = np.arange(len(in_use)), in_use
-        rows.append(
-            [
-                (in_use != one.truth).sum(),
-                *((1 - found.posterior[at]).sum() for found in (one.result, both)),
-            ]
-        )
-        wrong, expected, beside = rows[-1]
-        print(f"| {one.name} | {len(in_use)} | {expected:.0f} | {wrong} | {beside:.0f} |")
-    wrong, *guessed = np.array(rows, dtype=float).T
-    n = np.array([len(one.truth) for some in families for one in some])
-    for name, expected in zip(("votes", "votes and a model"), guessed, strict=True):
-        off = (expected - wrong) / n
-        print(
-            f"{name}: mean error {100 * off.mean():+.1f} points of all labels, mean size {100 * np.abs(off).mean():.1f}"
-        )
 
 
 def crowds(options: argparse.Namespace) -> list[list[Crowd]]:
@@ -344,14 +286,9 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--sets", type=int, default=1)
     parser.add_argument("--half", type=int, choices=(0, 1))
-    parser.add_argument("--rival", help="a Python with cleanlab")
-    parser.add_argument("--audit", action="store_true")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     families = crowds(options)
-    if options.audit:
-        audited(families)
-        return
     panels: dict[str, Panel] = {
         f"{a:.0%} {kind}": ((kind, a, 0),) for kind in KINDS for a in ACCURACIES
     }
@@ -373,11 +310,6 @@ def main() -> None:
         for some in as_models
         if some
     ]
-    if options.rival:
-        rivalled = [
-            each for name, each in cases.items() if name != ANSWERS
-        ]  # CROWDLAB refuses one vote per task
-        add_crowdlab([case for each in rivalled for some in each for case in some], options.rival)
     rows = {name: row_of(each) for name, each in cases.items()}
     good = [row for name, row in rows.items() if name not in (*BAD, *PANELS, ANSWERS)]
     for name, of in (("mean of 20 cells", np.mean), ("worst of 20 cells", np.min)):
@@ -394,7 +326,7 @@ def main() -> None:
 
 
 def _cell(column: str, value: float) -> str:
-    return f"{value:+.1f}" if "truths" in column or column == "CROWDLAB" else f"{value:.3f}"
+    return f"{value:+.1f}" if "truths" in column else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -1,19 +1,16 @@
-"""How long the first and the next commands take, for several numbers of classes, beside crowd-kit.
+"""How long the first and the next commands take, for several numbers of classes.
 
     python -m bench.speed.start_up [--repeat 3] [--methods anchored ptbcc] [--page docs/evidence/start_up.md]
-    python -m bench.speed.start_up --imports    what is imported for what, and nothing else
 
 Every run is a process of its own that reads 1,500 votes from a CSV file and writes labels. "Empty": nothing has been
 compiled before; "other classes": only votes with another number of classes were aggregated before; "warm": the same
-command was run before. crowd-kit lives in bench/.environments, made here at the version of bench/rivals/rivals.txt.
-Times are medians. Prints a table and writes bench/results/start_up.json.
+command was run before. Times are medians. Prints a table and writes bench/results/start_up.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import resource
 import shutil
 import statistics
@@ -21,37 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from bench.machine import BENCH, describe, keep
+from bench.machine import describe, keep
 
-ENVIRONMENT = BENCH / ".environments" / "crowd-kit"
 CLASSES = (2, 5, 20)
-PACKAGES = (
-    "finegold",
-    "numpy",
-    "scipy",
-    "numba",
-    "llvmlite",
-    "polars",
-    "narwhals",
-    "click",
-    "pydantic",
-    "jinja2",
-)
 OTHER = 4  # the number of classes that has been compiled for in the column "other classes"
 FINEGOLD = [sys.executable, "-m", "finegold"]
-CROWD_KIT = """
-import sys
-import pandas as pd
-from crowdkit.aggregation import DawidSkene
-DawidSkene(n_iter=100).fit_predict(pd.read_csv(sys.argv[1]).rename(columns={"annotator": "worker"})).to_csv(sys.argv[2])
-"""
 
 
 class Cost(NamedTuple):
@@ -69,10 +45,6 @@ class Row(NamedTuple):
 
 def main() -> None:
     options = _options()
-    if options.imports:
-        with tempfile.TemporaryDirectory() as folder:
-            print(table_of_imports(Path(folder), options.repeat))
-        return
     with tempfile.TemporaryDirectory() as folder:
         rows = list(measured(Path(folder), options.methods, options.repeat))
     table = "\n".join([*HEAD, *map(line, rows)])
@@ -94,41 +66,19 @@ def main() -> None:
 
 def measured(folder: Path, methods: list[str], repeat: int) -> list[Row]:
     files = {k: write_votes(k, folder / f"votes{k}.csv") for k in (OTHER, *CLASSES)}
-    help_, crowd_kit = [*FINEGOLD, "--help"], [str(crowd_kit_python()), "-c", CROWD_KIT]
-    rows = [
-        Row(
-            "`finegold --help`",
-            None,
-            run(help_, folder / "help"),
-            None,
-            warm(help_, folder / "help", repeat),
-        )
-    ]
+    help_ = [*FINEGOLD, "--help"], folder / "help"
+    rows = [Row("`finegold --help`", None, run(*help_), None, warm(*help_, repeat))]
     for method in methods:
         for k in CLASSES:
             command = aggregate(files[k], method)
             caches = [folder / f"{method}{k}-{n}" for n in range(repeat)]
-            empty = median([run(command, cache) for cache in caches])
-            row = Row(
-                f"`finegold aggregate`, {method}",
-                k,
-                empty,
+            costs = (
+                median([run(command, cache) for cache in caches]),
                 other(files, method, k, folder),
                 warm(command, caches[0], repeat),
             )
-            rows.append(row)
-            print(line(row), flush=True)
-    for k in CLASSES:
-        command = [*crowd_kit, str(files[k]), str(folder / "labels.csv")]
-        rows.append(
-            Row(
-                "crowd-kit, DawidSkene",
-                k,
-                run(command, folder),
-                None,
-                warm(command, folder, repeat),
-            )
-        )
+            rows.append(Row(f"`finegold aggregate`, {method}", k, *costs))
+            print(line(rows[-1]), flush=True)
     return rows
 
 
@@ -147,15 +97,8 @@ def warm(command: list[str], cache: Path, repeat: int) -> Cost:
 
 
 def aggregate(votes: Path, method: str) -> list[str]:
-    return [
-        *FINEGOLD,
-        "aggregate",
-        str(votes),
-        "--method",
-        method,
-        "-o",
-        str(votes.with_suffix(".labels.csv")),
-    ]
+    labels = str(votes.with_suffix(".labels.csv"))
+    return [*FINEGOLD, "aggregate", str(votes), "--method", method, "-o", labels]
 
 
 def run(command: list[str], cache: Path) -> Cost:
@@ -171,39 +114,6 @@ def median(costs: list[Cost]) -> Cost:
     return Cost(*map(statistics.median, zip(*costs, strict=True)))
 
 
-def table_of_imports(folder: Path, repeat: int) -> str:
-    """The number of modules of each package that a warm command imports, and its least processor time."""
-    few, many = (
-        write_votes(3, folder / "few.csv"),
-        write_votes(3, folder / "many.csv", n_tasks=60_000),
-    )
-    commands = {
-        "`--help`": ["--help"],
-        "`aggregate`, 1,500 votes": aggregate(few, "anchored")[3:],
-        "the same, ptbcc": aggregate(few, "ptbcc")[3:],
-        "`aggregate`, 300,000 votes": aggregate(many, "anchored")[3:],
-        "`report`, 1,500 votes": ["report", str(few), "-o", str(folder / "report.html")],
-    }
-    rows = [
-        f"| | {' | '.join(PACKAGES)} | other | seconds |",
-        "|---" + "|---:" * (len(PACKAGES) + 2) + "|",
-    ]
-    for name, words in commands.items():
-        run([*FINEGOLD, *words], folder)
-        seconds = min(run([*FINEGOLD, *words], folder).processor for _ in range(repeat))
-        found = imports([*FINEGOLD[:1], "-X", "importtime", *FINEGOLD[1:], *words])
-        cells = " | ".join(str(found[package] or "") for package in (*PACKAGES, "other"))
-        rows.append(f"| {name} | {cells} | {seconds:.2f} |")
-    return "\n".join(rows)
-
-
-def imports(command: list[str]) -> Counter[str]:
-    """Return the number of imported modules of each package."""
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    names = re.findall(r"^import time: +\d+ \| +\d+ \| +(\w+)", said, re.MULTILINE)
-    return Counter(name if name in PACKAGES else "other" for name in names)
-
-
 def write_votes(n_classes: int, path: Path, n_tasks: int = 300) -> Path:
     """Five votes per task, by 30 annotators; seven of ten votes are right."""
     rng = np.random.default_rng(n_classes)
@@ -215,24 +125,6 @@ def write_votes(n_classes: int, path: Path, n_tasks: int = 300) -> Path:
     ]
     path.write_text("\n".join(["task,annotator,label", *rows]) + "\n")
     return path
-
-
-def crowd_kit_python() -> Path:
-    """crowd-kit's own environment, made if need be."""
-    python = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    wanted = [
-        name
-        for name in (BENCH / "rivals" / "rivals.txt").read_text().splitlines()
-        if name.startswith(("crowd-kit", "scikit"))
-    ]
-    if not (ENVIRONMENT / ".ready").exists():
-        venv.create(ENVIRONMENT, with_pip=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted],
-            check=True,
-        )
-        (ENVIRONMENT / ".ready").touch()
-    return python
 
 
 HEAD = (
@@ -275,7 +167,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--methods", nargs="+", default=["anchored", "ptbcc"])
     parser.add_argument("--page", type=Path)
-    parser.add_argument("--imports", action="store_true")
     return parser.parse_args()
 
 

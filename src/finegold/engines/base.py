@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from finegold.kernels import Votes
 from finegold.kernels.cells import cells_of, vote_rows, voters_of
@@ -184,13 +185,6 @@ def _join(left: Any, right: Any) -> Any:
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Limit BLAS to one thread: blocks run in threads of their own."""
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    # not kept: libraries that are loaded later, as SciPy's, have a BLAS of their own
+    limited: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
     return limited
-
-
-@cache
-def _controller() -> Any:
-    """Return the controller of the BLAS libraries; finding them takes milliseconds."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
