@@ -128,44 +128,21 @@ def test_the_command_writes_tables_and_json(tmp_path):
     votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "model"
     succeed("aggregate", votes, "--method", "mv", "--save", model)
     assert json_of("next-votes", model, "--budget", 2)["exhausted"] == 3
-    fewer, safe = (
-        write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")),
-        tmp_path / "safe.csv",
-    )
+    fewer = write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", ""))
     succeed("aggregate", fewer, "--method", "mv", "--save", model)
-    done = succeed(
-        "next-votes",
-        model,
-        "--budget",
-        2,
-        "-o",
-        tmp_path / "ask.csv",
-        "--safe",
-        1,
-        "--safe-tasks",
-        safe,
-    )
+    tables = ("-o", tmp_path / "ask.csv", "--safe-tasks", tmp_path / "safe.csv")
+    done = succeed("next-votes", model, "--budget", 2, "--safe", 1, *tables)
     assert "safe" in done.stderr
-    assert set(read_table(safe)["task"]) == {"t1", "t2"}
+    assert set(read_table(tmp_path / "safe.csv")["task"]) == {"t1", "t2"}
     succeed("next-votes", votes, "--method", "mv")  # votes are fitted first
 
 
 @pytest.mark.parametrize("task", ["[/b]", "5000"])
 def test_the_command_shows_tasks_as_they_are_called(tmp_path, task):
     """Brackets mean nothing, and numbers that are names have no commas."""
-    rows = [*AGREED, f"{task},w1,x", f"{task},w2,y"]
-    done = succeed("next-votes", model_of(tmp_path, rows), "--safe", 1)
+    agreed = [f"{t},w{who},{'xy'[(t + who // 4) % 2]}" for t in range(12) for who in range(5)]
+    rows = ["task,annotator,label", *agreed, f"{task},w1,x", f"{task},w2,y"]
+    votes = write(tmp_path / "votes.csv", "\n".join(rows))
+    done = succeed("next-votes", votes, "--method", "ds", "--safe", 1)
     assert "Ask about (1)" in done.stdout
     assert task in done.stdout
-
-
-AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) for who in range(5)]
-
-
-def model_of(tmp_path, rows):
-    votes, model = (
-        write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])),
-        tmp_path / "model",
-    )
-    succeed("aggregate", votes, "--method", "ds", "--save", model)
-    return model

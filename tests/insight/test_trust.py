@@ -57,15 +57,6 @@ def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
     assert runner_up[1:] == pytest.approx([np.log(0.9 / 0.2), np.log(0.6 / 0.5), np.log(0.6 / 0.5)])
 
 
-def test_methods_without_matrices_weigh_by_accuracy():
-    """Right with the annotator's accuracy, every error equally likely."""
-    votes, _ = panel()
-    result = finegold.aggregate(votes, "catd")
-    table = to_polars(why(result, 0, against=int((result.label[0] + 1) % 3)))
-    row = next(row for row in table.iter_rows(named=True) if row["vote"] == result.label[0])
-    assert row["weight"] == pytest.approx(np.log(row["accuracy"] / ((1 - row["accuracy"]) / 2)))
-
-
 def test_names_that_are_not_there_are_said():
     with pytest.raises(InputError, match="there is no task 9 with votes"):
         why(by_hand(), 9)
@@ -157,15 +148,6 @@ def test_a_few_votes_prove_nothing():
     assert set(to_polars(finegold.aggregate(votes).spammers())["kind"]) == {""}
 
 
-def test_always_the_frequent_class_is_no_proof_where_it_nearly_always_is_right():
-    rng = np.random.default_rng(5)
-    truth = (rng.random(60) < 0.03).astype(int)
-    answers = np.column_stack([truth, truth, truth, np.zeros(60, int)])
-    task, annotator = np.indices(answers.shape)
-    votes = Annotations.from_arrays(task.ravel(), annotator.ravel(), answers.ravel())
-    assert spam(finegold.aggregate(votes, "mv")).evidence[3] < 3
-
-
 def test_nobody_is_judged_by_their_own_vote_alone():
     """b votes on tasks of their own, and would always be right there."""
     task, who = [1, 1, 2, 2, 3, 4], ["a", "c", "a", "c", "b", "b"]
@@ -187,23 +169,18 @@ def files(tmp_path):
 
 
 def test_the_command_says_what_to_know_and_writes_tables(files):
-    tables = [
-        f"--{name}={files / name}.csv"
-        for name in ("flips", "contested", "spammers", "pairs", "calibration")
-    ]
-    done = succeed(
-        "trust", files / "votes.csv", "--method", "ds", "--truth", files / "truth.csv", *tables
-    )
+    names = ("flips", "contested", "spammers", "pairs", "calibration")
+    tables = [f"--{name}={files / name}.csv" for name in names]
+    words = ("trust", files / "votes.csv", "--method", "ds")
+    done = succeed(*words, "--truth", files / "truth.csv", *tables)
     assert "labels against the majority vote" in done.stdout
     assert "best temperature" in done.stdout
     assert "warning: the votes of annotators w4, w5, w6 do not depend" in done.stderr
-    heads = {
-        name: (files / f"{name}.csv").read_text().split("\n")[0]
-        for name in ("flips", "spammers", "calibration")
-    }
+    heads = {name: (files / f"{name}.csv").read_text().split("\n")[0] for name in names}
     assert heads["flips"].endswith(",n_votes,why")
     assert heads["spammers"].startswith("worker,n_votes,evidence,kind")
     assert heads["calibration"].startswith("low,high,n,confidence,accuracy")
+    assert "--calibration needs --truth FILE" in refusal_of(*words, tables[-1])
 
 
 def test_a_saved_model_says_the_same_as_its_votes(files):
@@ -217,11 +194,6 @@ def test_a_saved_model_says_the_same_as_its_votes(files):
         ]
         == 200
     )
-
-
-def test_the_curve_needs_truths(files):
-    message = refusal_of("trust", files / "votes.csv", "--calibration", files / "curve.csv")
-    assert "--calibration needs --truth FILE" in message
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,8 @@ def test_without_measurements_the_votes_come_first_and_with_a_certificate_its_ac
         " tasks drawn at random to know (finegold sample)."
     ) in first
     assert "expected accuracy, " not in first
-    measured = {
-        "accuracy": {"estimate": 0.8, "low": 0.71, "high": 0.87, "checked": 90},
-        "date": "2026-03-07T10:00:00",
-        "method": "mv",
-        "tasks": 5,
-    }
+    share = {"estimate": 0.8, "low": 0.71, "high": 0.87, "checked": 90}
+    measured = {"accuracy": share, "date": "2026-03-07T10:00:00", "method": "mv", "tasks": 5}
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(measured))
     words = report_of(result, tmp_path / "a.html", certificate=path, truth={"a": "x"}).words
