@@ -5,20 +5,21 @@ CoNLL, tables.
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from finegold.errors import InputError, Remedy
-from finegold.io.exports.argilla import responses_of
-from finegold.io.exports.base import DamagedExport, json_records, with_numbers
-from finegold.io.exports.label_studio import ANNOTATIONS, annotations_of, person
+from finegold.io.exports import find_export
+from finegold.io.exports.base import DamagedExport, ExportOptions, Spans, spans_in
+from finegold.io.source import Source, sniff
 from finegold.spans.marks import Marks, Reading, Span, collect
 
 KINDS = (
@@ -26,11 +27,8 @@ KINDS = (
     " CAS JSON) or brat, columns of CoNLL, or a table with the columns document, annotator, start,"
     " end and label"
 )
-# what a result of Label Studio says about its question, and its fields of classes
-QUESTION = ("from_name", "to_name", "type")
-CLASSES = ("labels", "hypertextlabels", "paragraphlabels")
-# the file of doccano with the marks of all members
-EVERYBODY = "all"
+# tools whose answers may be marks
+TOOLS = ("label-studio", "doccano", "prodigy", "argilla")
 ENTITY = re.compile(r"(?:NamedEntity|Span|Entity)$")
 # brat: T1<tab>PER 0 5;8 10<tab>text
 BRAT = re.compile(r"^T\S*\t(\S+) ([\d; ]+)(?:\t|$)")
@@ -46,6 +44,7 @@ OTHERS = re.compile(
 class File(NamedTuple):
     path: PurePath
     text: str
+    data: Path | bytes
     # the names of the file and of its folder, of which one may be that of the annotator
     stem: str
     folder: str
@@ -81,188 +80,75 @@ def read(source: str | Path | Iterable[str | Path]) -> Marks:
 
 def _files(path: Path, left_out: Counter[str]) -> Iterator[File]:
     """Yield a file, or those of a folder or a zip, but for settings and the like beside them."""
-    contents: dict[PurePath, bytes] = {}
+    contents: dict[PurePath, Path | bytes] = {path: path}
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if not member.is_dir():
-                    contents[PurePath(member.filename)] = archive.read(member)
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            contents = {PurePath(each.filename): archive.read(each) for each in members}
     elif path.is_dir():
         inside = [each for each in sorted(path.rglob("*")) if each.is_file()]
-        contents = {each: each.read_bytes() for each in inside if each.name[0] != "."}
-    elif path.exists():
-        contents[path] = path.read_bytes()
-    else:
+        contents = {each: each for each in inside if each.name[0] != "."}
+    elif not path.exists():
         raise InputError(f"there is no file {path}")
-    for file, content in contents.items():
+    for file, data in contents.items():
         if OTHERS.search(file.name):
             left_out["files of another form"] += 1
             continue
+        content = data if isinstance(data, bytes) else data.read_bytes()
         try:
-            yield File(file, content.decode("utf-8-sig"), file.stem, file.parent.name)
+            text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             problem = f"{file} is not text in UTF-8 (byte {error.start:,})"
             raise InputError(f"{problem}; save it as UTF-8") from None
+        yield File(file, text, data, file.stem, file.parent.name)
 
 
 def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Iterator[Reading]:
+    header = re.split(r"[,;\t]", file.text.partition("\n")[0].lower())
     if file.path.suffix == ".ann":
         yield _brat(file, texts)
     elif file.text.startswith("#FORMAT=WebAnno TSV"):
         yield _webanno(file, left_out)
+    elif '"%FEATURE_STRUCTURES"' in file.text:
+        yield _uima(file)
     elif file.text.lstrip()[:1] in ("{", "["):
-        yield from _json(file, left_out)
-    elif {"start", "end", "label"} <= {
-        name.strip(' "\r') for name in re.split(r"[,;\t]", file.text.partition("\n")[0].lower())
-    }:
+        yield from _of_tool(file, left_out)
+    elif {"start", "end", "label"} <= {name.strip(' "\r') for name in header}:
         yield from _table(file)
     else:
         yield from _conll(file, left_out)
 
 
-# JSON
-
-
-def _json(file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    def readings_of(record: Any) -> Iterator[Reading]:
-        reader = next((read for fits, read in RECORDS if fits(record)), None)
-        if reader is None:
-            fields = ", ".join(list(record)[:8])
-            raise DamagedExport(f"no marks are known in records with the fields {fields}", KINDS)
-        return reader(record, file, left_out)
-
+def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+    """The export of a tool whose answers may be marks."""
+    source = sniff(Source(str(file.path), file.data))
+    export = find_export([source])
+    if export is None or export.name not in TOOLS:
+        fields = ", ".join([*source.record][:8])
+        problem = f"no marks are known in records with the fields {fields}"
+        raise InputError(problem, source.name, [Remedy(text=KINDS)])
+    # an answer without marks is a reading, too
+    options = ExportOptions(multi=True, left_out=left_out, nobody=file.stem)
     try:
-        records = json_records(io.BytesIO(file.text.encode(errors="surrogatepass")))
-        yield from with_numbers(records, readings_of)
+        for vote in export.read(source, options):
+            found = vote.label if isinstance(vote.label, Spans) else Spans([])
+            if vote.annotator is not None:
+                who = str(vote.annotator)
+                yield Reading(str(vote.task), who, found.marks, vote.text, found.form)
     except DamagedExport as error:
-        remedies = error.remedies or [Remedy(text="export it again")]
-        raise InputError(error.problem, f"{file.path}, record {error.record}", remedies) from None
+        raise error.of_tool(source, export) from None
 
 
-def _spans(marks: Iterable[Any], start: str = "start", end: str = "end") -> list[Span]:
-    return [(int(each[start]), int(each[end]), str(each["label"])) for each in marks]
-
-
-def _label_studio(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    data = record["data"]
-    annotations = annotations_of(record)
-    for position, annotation in enumerate(annotations, 1):
-        if annotation.get("was_cancelled"):
-            left_out["skipped annotations"] += 1
-            continue
-        spans, form = [], {"data": data}
-        for result in annotation.get("result") or ():
-            found = _marks_of(result.get("value") or {})
-            left_out["answers that are not marked texts"] += not found
-            if found:
-                spans += found
-                form |= {name: result[name] for name in QUESTION if name in result}
-        # of a file of one annotator, who need not be named in it
-        nobody = file.stem if len(annotations) == 1 else f"{file.stem} {position}"
-        who = person(annotation)
-        # the only text, or the one that the marks were made in
-        texts = [value for value in data.values() if isinstance(value, str)]
-        named = data.get(form.get("to_name"), data.get("text"))
-        text = texts[0] if len(texts) == 1 else named
-        yield Reading(str(record["id"]), nobody if who is None else str(who), spans, text, form)
-
-
-def _label_studio_min(
-    record: dict[str, Any], file: File, left_out: Counter[str]
-) -> Iterator[Reading]:
-    """JSON-MIN: an annotation for each record, with its marks in the field of their question."""
-    values = [value for field in record.values() if isinstance(field, list) for value in field]
-    spans = [span for value in values if isinstance(value, dict) for span in _marks_of(value)]
-    yield Reading(str(record["id"]), str(record["annotator"]), spans, record.get("text"))
-
-
-def _marks_of(value: dict[str, Any]) -> list[Span]:
-    """Return the marks in a value of Label Studio, whose places in a text of HTML are counted over
-    the whole text as well.
-    """
-    offsets = value.get("globalOffsets") or value
-    classes = [str(name) for kind in CLASSES for name in value.get(kind) or ()]
-    return [(int(offsets["start"]), int(offsets["end"]), name) for name in classes]
-
-
-def _doccano(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    marked = record.get("label", record.get("labels"))
-    if marked is None:
-        spans = _spans(record["entities"], "start_offset", "end_offset")
-    else:
-        spans = [(int(start), int(end), str(label)) for start, end, label in marked]
-    who = record.get("annotator", record.get("username", file.stem))
-    if who == EVERYBODY:
-        raise DamagedExport(
-            "the file holds the marks of all members together, so that nobody can tell who marked what",
-            'export a project without "Share annotations across all users"',
-        )
-    yield Reading(str(record.get("id", record["text"])), str(who), spans, record["text"])
-
-
-def _prodigy(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    if record.get("answer", "accept") != "accept":
-        left_out["rejected and ignored examples"] += 1
-        return
-    who = record.get("_annotator_id") or record.get("_session_id") or file.stem
-    document = str(record.get("_input_hash", record["text"]))
-    yield Reading(document, str(who), _spans(record.get("spans") or ()), record["text"])
-
-
-def _argilla(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
-    """Records as they are, and flattened."""
-    fields = record.get("fields", record)
-    texts = [value for value in fields.values() if isinstance(value, str)]
-    text = fields.get("text", texts[0] if "fields" in record and len(texts) == 1 else None)
-    by_user: dict[str, list[Span]] = {}
-    for status, user, value, _ in responses_of(record):
-        if status not in (None, "", "submitted"):
-            left_out["drafts and discarded responses"] += 1
-            continue
-        marks = value if isinstance(value, list) else ()
-        found = _spans(each for each in marks if isinstance(each, dict) and "start" in each)
-        by_user.setdefault(str(user), []).extend(found)
-    for who, spans in by_user.items():
-        yield Reading(str(record.get("id") or text), who, spans, text)
-
-
-def _uima(record: dict[str, Any], file: File, left_out: Counter[str]) -> Iterator[Reading]:
+def _uima(file: File) -> Reading:
     """UIMA CAS JSON of INCEpTION: a file per document (the folder) and annotator (the file)."""
-    structures = record["%FEATURE_STRUCTURES"]
+    structures = json.loads(file.text)["%FEATURE_STRUCTURES"]
     text = next((each["sofaString"] for each in structures if "sofaString" in each), None)
     spans = []
     for each in structures:
         label = each.get("value", each.get("label", each.get("identifier")))
         if ENTITY.search(str(each.get("%TYPE", ""))) and "begin" in each and isinstance(label, str):
             spans.append((int(each["begin"]), int(each["end"]), label))
-    yield Reading(file.folder or file.stem, file.stem, spans, text)
-
-
-def _is_doccano(record: dict[str, Any]) -> bool:
-    """Return whether the text has [start, end, label], or entities where relations are marked."""
-    marks = record.get("label", record.get("labels"))
-    are_places = isinstance(marks, list) and all(
-        isinstance(mark, list) and len(mark) == 3 and isinstance(mark[0], int) for mark in marks
-    )
-    return "text" in record and (are_places or isinstance(record.get("entities"), list))
-
-
-Reader = Callable[[dict[str, Any], File, Counter[str]], Iterator[Reading]]
-RECORDS: tuple[tuple[Callable[[dict[str, Any]], bool], Reader], ...] = (
-    (lambda r: "%FEATURE_STRUCTURES" in r, _uima),
-    (
-        lambda r: isinstance(r.get("data"), dict) and not r.keys().isdisjoint(ANNOTATIONS),
-        _label_studio,
-    ),
-    (lambda r: {"id", "annotator", "lead_time"} <= r.keys(), _label_studio_min),
-    (lambda r: {"fields", "responses"} <= r.keys(), _argilla),
-    (lambda r: any(name.endswith(".responses.users") for name in r), _argilla),
-    (_is_doccano, _doccano),
-    (lambda r: "text" in r and not r.keys().isdisjoint(("spans", "_input_hash")), _prodigy),
-)
-
-
-# Lines
+    return Reading(file.folder or file.stem, file.stem, spans, text)
 
 
 def _brat(file: File, texts: dict[PurePath, str]) -> Reading:
@@ -320,7 +206,7 @@ def _table(file: File) -> Iterator[Reading]:
     frame = pl.read_csv(io.StringIO(file.text), separator=separator, infer_schema=False)
     for line, row in enumerate(frame.rename(lambda name: name.strip().lower()).to_dicts(), 2):
         try:
-            spans = _spans([row] if row["start"] else [])
+            spans = spans_in([row] if row["start"] else []).marks
             yield Reading(row["document"], row.get("annotator", file.stem), spans)
         except (ValueError, KeyError) as error:
             problem = f"it needs a document and whole numbers for start and end ({error})"

@@ -229,7 +229,8 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
 
 
 def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
-    batches = list(islice(in_batches(export.read(seen, ExportOptions())), PREVIEWED_BATCHES))
+    options = ExportOptions()
+    batches = list(islice(in_batches(export.read(seen, options), options), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")

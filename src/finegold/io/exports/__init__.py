@@ -36,7 +36,10 @@ def find_export(
     for title, seen in zip(titles, sources, strict=True):
         if title != titles[0]:
             problem = f"{sources[0].name} is {titles[0]} but {seen.name} is {title}"
-            remedies = [use(text="one at a time"), use(format=Placeholder("NAME"), text="for all")]
+            remedies = [
+                use(text="read them one at a time"),
+                use(format=Placeholder("NAME"), text="for all"),
+            ]
             raise InputError(problem, remedies=remedies)
     return exports[0] if exports else None
 

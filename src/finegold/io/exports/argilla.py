@@ -37,8 +37,12 @@ def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
         answers += suggestions
     elif suggestions:
         options.left_out["suggestions of models"] += len(suggestions)
+    fields = need(record, "fields", dict, record)
+    texts = [value for value in fields.values() if isinstance(value, str)]
+    text = fields.get("text", texts[0] if fields is not record and len(texts) == 1 else None)
     labels = [(who, _label(value, options), question) for who, value, question in answers]
-    return [Vote(task, *each) for each in labels if each[1] is not None] or [Vote(task)]
+    votes = [Vote(task, *each, text=text) for each in labels if each[1] is not None]
+    return votes or [Vote(task)]
 
 
 def responses_of(record: dict[str, Any]) -> Iterator[tuple[Any, Any, Any, str]]:
@@ -66,14 +70,13 @@ def _suggestions(record: dict[str, Any]) -> Iterator[tuple[Any, Any, str]]:
 
 
 def _label(value: Any, options: ExportOptions) -> Any:
-    """Return a label, a rating or several labels. Ranks and spans concern parts of a task, and are
-    left out.
-    """
+    """Return a label, a rating, several labels or spans. Ranks are left out."""
     if value == []:
         return options.nothing("responses without an answer")
     if isinstance(value, list) and any(isinstance(part, dict | list) for part in value):
-        is_text = all(isinstance(part, dict) and "start" in part for part in value)
-        options.left_out[base.SPANS if is_text else "rankings"] += 1
+        if all(isinstance(part, dict) and "start" in part for part in value):
+            return base.spans_in(value)
+        options.left_out["rankings"] += 1
         return None
     options.left_out.update({"responses without an answer": 1} if value is None else {})
     return base.join_labels(value)

@@ -39,7 +39,6 @@ VOTES_PER_BATCH = 2**16
 # What Python raises where a reader takes a value for a list, an object or a text, and it is
 # something else.
 MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
-# what is left out because characters of a text are marked; `finegold.spans` reads it
 SPANS = "marked spans"
 
 Kind = TypeVar("Kind")
@@ -60,6 +59,22 @@ class Vote(NamedTuple):
     question: str | None = None
     # the known truth, if the export marks one
     gold: Any = None
+    # in which spans are marked
+    text: str | None = None
+
+
+COLUMNS = ("task", "annotator", "label", "question", "gold")
+
+
+class Spans(NamedTuple):
+    """What stands in place of a label where somebody marked characters of a text; `finegold.spans`
+    reads it.
+    """
+
+    # start, end and class
+    marks: list[tuple[int, int, str]]
+    # what the tool needs to take spans back, by its own names
+    form: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,8 @@ class ExportOptions:
     empty: Counter[str] = field(default_factory=Counter)
     # texts of warnings that were shown
     warnings: set[str] = field(default_factory=set)
+    # who annotated where a file does not say so
+    nobody: str | None = None
     # the file, for readers of records
     seen: Source = field(default_factory=lambda: Source("", b""))
 
@@ -175,6 +192,11 @@ def need_id(record: Any, name: str, options: ExportOptions, inside: str = "") ->
     return record[name]
 
 
+def spans_in(marks: Iterable[Any], start: str = "start", end: str = "end") -> Spans:
+    """Return objects with a start, an end and a label as spans."""
+    return Spans([(int(mark[start]), int(mark[end]), str(mark["label"])) for mark in marks])
+
+
 def unknown_task(problem: str, names: Iterable[str]) -> DamagedExport:
     """Return the complaint about a field of tasks that is not there, with those that are."""
     text = f"with one of {', '.join(names)}"
@@ -224,20 +246,23 @@ def misused(error: Exception, record: int | None = None) -> DamagedExport:
     return DamagedExport(problem, record=record)
 
 
-def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
+def in_batches(votes: Iterable[Vote], options: ExportOptions) -> Iterator[pl.DataFrame]:
     """Yield votes as tables of text. Python strings take much memory, so they are kept for one
     batch only.
     """
-    rest = iter(votes)
+    rest = (
+        Vote(vote.task) if options.leaves_out(isinstance(vote.label, Spans), SPANS) else vote
+        for vote in votes
+    )
     while rows := list(islice(rest, VOTES_PER_BATCH)):
         texts = {
             name: [
                 value if value is None or value.__class__ is str else _as_text(value)
                 for value in values
             ]
-            for name, values in zip(Vote._fields, zip(*rows, strict=True), strict=True)
+            for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=False)
         }
-        yield pl.DataFrame(texts, schema=dict.fromkeys(Vote._fields, pl.String))
+        yield pl.DataFrame(texts, schema=dict.fromkeys(COLUMNS, pl.String))
 
 
 def by_record(

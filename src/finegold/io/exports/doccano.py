@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.exports import base
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Spans, Vote
 from finegold.io.source import Source, long_fields
 
 REMEDY = "export it again: Dataset, Actions, Export dataset, format JSONL"
@@ -19,6 +19,8 @@ FILES = (".jsonl", ".json", ".csv")
 # "cats" where slots are filled beside the intent; versions before 1.3 have annotations with users
 LABELS = ("label", "cats", "labels")
 USERS = "annotations"
+# where relations are marked, too
+ENTITIES = "entities"
 EVERYBODY = "all"
 
 
@@ -39,7 +41,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of a file is the name of the annotator."""
     own, is_zip = PurePath(seen.name.removesuffix(".gz")).name, seen.format == "zip"
     has_users = _has_users(seen.record)
-    if not is_zip and isinstance(seen.data, bytes) and not has_users:
+    if not is_zip and not own.lower().endswith(FILES) and not has_users:
         problem = "the name of the file is that of the annotator, and this is not a file"
         raise DamagedExport(problem, "give its path")
     members = seen.members if is_zip else (own,)
@@ -67,28 +69,34 @@ def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
 
 def _votes(record: Any, who: str, options: ExportOptions) -> list[Vote]:
     """Return the votes of a member, or of each user whom the annotations of an old version name."""
-    task = base.need_id(record, "id", options)
-    chosen: dict[Any, list[Any]] = {}
+    task, text = base.need_id(record, "id", options), record.get("text")
     if _has_users(record):
+        chosen: dict[Any, list[Any]] = {}
         for each in base.need(record, USERS, list):
             user = each.get("user_name", each.get("user"))
             if user is None:
                 raise DamagedExport('found an annotation without a "user"')
-            label = {} if "start_offset" in each else each.get("label_name", each.get("label"))
-            chosen.setdefault(user, []).append(label)
-    else:
-        field = next((name for name in LABELS if record.get(name) is not None), LABELS[0])
-        value = record.get(field) or []
-        # CSV has several labels in one text
-        value = {field: value.split("#") if isinstance(value, str) else value}
-        chosen[who] = base.need(value, field, list)
-    votes = []
-    for user, labels in chosen.items():
-        if spans := sum(isinstance(label, list | dict) for label in labels):
-            options.left_out[base.SPANS] += spans
-        else:
-            votes.append(Vote(task, user, base.join_labels(labels), ""))
-    return votes or [Vote(task)]
+            chosen.setdefault(user, []).append(each)
+        votes = []
+        for user, each in chosen.items():
+            if any("start_offset" in one for one in each):
+                label: Any = base.spans_in(each, "start_offset", "end_offset")
+            else:
+                label = base.join_labels([one.get("label_name", one.get("label")) for one in each])
+            votes.append(Vote(task, user, label, "", text=text))
+        return votes or [Vote(task)]
+    if ENTITIES in record:
+        spans = base.spans_in(record[ENTITIES], "start_offset", "end_offset")
+        return [Vote(task, who, spans, "", text=text)]
+    field = next((name for name in LABELS if record.get(name) is not None), LABELS[0])
+    value = record.get(field) or []
+    # CSV has several labels in one text
+    value = {field: value.split("#") if isinstance(value, str) else value}
+    labels = base.need(value, field, list)
+    if labels and all(isinstance(label, list) for label in labels):
+        marks = [(int(start), int(end), str(label)) for start, end, label in labels]
+        return [Vote(task, who, Spans(marks), "", text=text)]
+    return [Vote(task, who, base.join_labels(labels), "", text=text)]
 
 
 EXPORT = Export("doccano", "doccano", REMEDY, fits, read, takes_task=True)

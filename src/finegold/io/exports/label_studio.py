@@ -11,7 +11,15 @@ from typing import Any
 
 from finegold.errors import leave_out
 from finegold.io.exports import base
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, join_labels, need
+from finegold.io.exports.base import (
+    DamagedExport,
+    Export,
+    ExportOptions,
+    Spans,
+    Vote,
+    join_labels,
+    need,
+)
 from finegold.io.source import Source
 
 REMEDY = "export it again: on the project's page, Export, format JSON"
@@ -23,6 +31,9 @@ TAXONOMY = "taxonomy"
 ANSWERS = frozenset({"choices", "rating", "number", "selected", TAXONOMY, "datetime"})
 # what is written into a text area
 TEXT = "text"
+# what a result says about its question, and the fields of marks in a text
+QUESTION = ("from_name", "to_name", "type")
+CLASSES = ("labels", "hypertextlabels", "paragraphlabels")
 # the marks of JSON-MIN and CSV
 SHORT = {"id", "annotator", "annotation_id", "lead_time"}
 # columns of a CSV that are not answers
@@ -47,10 +58,11 @@ def annotations_of(record: dict[str, Any]) -> list[Any]:
     return need(record, name, list)
 
 
-def person(annotation: dict[str, Any]) -> Any:
+def _person(annotation: dict[str, Any], options: ExportOptions) -> Any:
     """Return who made an annotation: people know the e-mail address better than the number."""
     who = annotation.get("completed_by")
-    return who.get("email") or who.get("id") if isinstance(who, dict) else who
+    who = who.get("email") or who.get("id") if isinstance(who, dict) else who
+    return options.nobody if who is None else who
 
 
 def _votes(record: Any, options: ExportOptions) -> list[Vote]:
@@ -58,19 +70,25 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
         record = {**record["task"], "annotations": [record]}
     task = base.need_id(record, "id", options, "data")
-    votes = []
+    votes, data = [], need(record, "data", dict, {})
+    texts = [text for text in data.values() if isinstance(text, str)]
+    text = texts[0] if len(texts) == 1 else None
     for annotation in annotations_of(record):
-        results, annotator = need(annotation, "result", list, []), person(annotation)
+        results, annotator = need(annotation, "result", list, []), _person(annotation, options)
         is_cancelled = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
         if options.leaves_out(is_cancelled, "cancelled annotations") or options.leaves_out(
             annotator is None, "annotations without an annotator"
         ):
             continue
         if not results and (label := options.nothing("annotations without an answer")):
-            votes.append(Vote(task, annotator, label))
+            votes.append(Vote(task, annotator, label, text=text))
         is_gold = annotation.get("ground_truth") is True
-        for question, label in _answers(results, options):
-            votes.append(Vote(task, annotator, label, question, label if is_gold else None))
+        for question, label in _answers(results, data, options):
+            if isinstance(label, Spans):
+                # the text that the marks were made in
+                text = text or data.get((label.form or {}).get("to_name"), data.get(TEXT))
+            gold = label if is_gold else None
+            votes.append(Vote(task, annotator, label, question, gold, text))
     for prediction in need(record, "predictions", list, []):
         if options.leaves_out(True, "predictions of models", "predictions"):
             continue
@@ -78,23 +96,31 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
             problem = "of predictions there are only the numbers"
             raise DamagedExport(problem, leave_out("include"), SNAPSHOT)
         model = prediction.get("model_version") or "model"
-        for question, label in _answers(need(prediction, "result", list, []), options):
+        for question, label in _answers(need(prediction, "result", list, []), data, options):
             votes.append(Vote(task, model, label, question))
     for _ in need(record, "drafts", list, []):
         options.left_out["drafts"] += 1
     return votes or [Vote(task)]
 
 
-def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
-    """Yield each question that is answered for the whole task, with the answer."""
+def _answers(
+    results: list[Any], data: dict[str, Any], options: ExportOptions
+) -> Iterator[tuple[str, Any]]:
+    """Yield each question that is answered for the whole task or by marks in its text, with the
+    answer.
+    """
     for result in results:
         question, value = need(result, "from_name", str, ""), need(result, "value", dict, {})
         label = answer_of(value, wants_text=question == options.question)
         if label is not None:
             yield question, label
+        elif marks := _marks_of(value):
+            form = {name: result[name] for name in QUESTION if name in result}
+            yield question, Spans(marks, {"data": data, **form})
         elif question or value:
             # what has neither relates regions to each other
-            options.left_out["free texts" if value.keys() == {TEXT} else _regions(value)] += 1
+            what = "free texts" if value.keys() == {TEXT} else "marked regions"
+            options.left_out[what] += 1
 
 
 def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
@@ -107,10 +133,13 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
     return join_labels(["/".join(map(str, path)) for path in answer] if key == TAXONOMY else answer)
 
 
-def _regions(value: dict[str, Any]) -> str:
-    """Return what marks are counted as: `finegold.spans` reads those in texts."""
-    is_text = {"start", "end"} <= value.keys() and "channel" not in value
-    return base.SPANS if is_text else "marked regions"
+def _marks_of(value: dict[str, Any]) -> list[tuple[int, int, str]]:
+    """Return the marks in a text, whose places in HTML are counted over the whole text as well."""
+    if not {"start", "end"} <= value.keys() or "channel" in value:
+        return []
+    places = value.get("globalOffsets") or value
+    classes = [str(name) for kind in CLASSES for name in value.get(kind) or ()]
+    return [(int(places["start"]), int(places["end"]), name) for name in classes]
 
 
 # The short exports: JSON-MIN, with the answers between the id and the annotator, and CSV.
@@ -120,9 +149,10 @@ def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
     task, names = base.need_id(record, "id", options), list(record)
     questions = names[names.index("id") + 1 : names.index("annotator")]
     for question in [options.question] if options.question in record else questions:
-        yield Vote(task, record["annotator"], _short_label(record[question], options), question)
+        label = _short_label(record[question], options)
+        yield Vote(task, record["annotator"], label, question, text=record.get(TEXT))
     if not questions:
-        yield Vote(task)
+        yield Vote(task, record["annotator"], text=record.get(TEXT))
 
 
 def _read_csv(seen: Source, options: ExportOptions) -> Iterator[Vote]:
@@ -146,13 +176,17 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
     """One choice is a text, several are {"choices": [...]}, all other answers a list such as
     [{"rating": 4}].
     """
-    known = []
+    known: list[Any] = []
+    marks: list[tuple[int, int, str]] = []
     for item in value if isinstance(value, list) else [value]:
         answer = answer_of(item) if isinstance(item, dict) else item
-        if answer is None and isinstance(item, dict):
-            options.left_out[_regions(item)] += 1
+        found = _marks_of(item) if isinstance(item, dict) and answer is None else []
+        marks += found
+        options.leaves_out(
+            isinstance(item, dict) and answer is None and not found, "marked regions"
+        )
         known += [] if answer is None else [answer]
-    return join_labels(known)
+    return Spans(marks) if marks else join_labels(known)
 
 
 INCLUDE = ("predictions",)

@@ -32,7 +32,7 @@ MARKS = {
     "doccano": (
         "doccano",
         f"<zip> *.jsonl,*.json,*.csv | <sheet> {_DATA} label |"
-        f" <json> {_DATA} label[],cats[],labels[] | id text annotations[] annotation_approver,meta",
+        f" <json> {_DATA} label[],cats[],labels[],entities[] | id text annotations[] annotation_approver,meta",
     ),
     "argilla": ("argilla", "fields responses{} | *.responses.users"),
     "inspect": ("inspect_ai", "version status eval{} | <zip> header.json,_journal/start.json"),

@@ -20,7 +20,7 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     task = base.need_id(record, "_input_hash", options)
     if options.leaves_out(answer == "ignore", "ignored answers"):
         return [Vote(task)]
-    named = [record.get(name) for name in ("_annotator_id", "_session_id")]
+    named = [record.get("_annotator_id"), record.get("_session_id"), options.nobody]
     annotator = next((name for name in named if name is not None), None)
     if annotator is None:
         remedy = "write it with Prodigy 1.8 or later, which keeps _session_id"
@@ -32,8 +32,12 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
         return [Vote(task, annotator, base.join_labels(need(record, "accept", list, [])), "")]
     is_manual = "spans" in record and "label" not in record and "_view_id" not in record
     if is_manual or str(record.get("_view_id", "")).endswith("_manual"):
-        options.left_out["marked regions" if "image" in record else base.SPANS] += 1
-        return [Vote(task)]
+        if options.leaves_out("image" in record, "marked regions") or options.leaves_out(
+            answer == "reject", "rejected examples"
+        ):
+            return [Vote(task)]
+        spans = base.spans_in(record.get("spans") or [])
+        return [Vote(task, annotator, spans, text=record.get("text"))]
     # Accept or reject: the answer to the question whether the label fits, where there is one.
     return [Vote(task, annotator, answer, str(record.get("label") or ""))]
 

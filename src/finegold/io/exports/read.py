@@ -123,7 +123,7 @@ def _batches_of(export: Export, seen: Source, asked: ExportOptions) -> Iterator[
         with reading(seen):
             if seen.is_delimited and not seen.columns and (wrong := [*problems_of_text(seen)]):
                 raise wrong[0]
-            yield from in_batches(export.read(seen, asked))
+            yield from in_batches(export.read(seen, asked), asked)
     except InputError as error:
         if not seen.is_delimited or not str(error).startswith(seen.name):
             raise
