@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, permutations
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,7 @@ class JudgeReport:
             20 values, whose means `labels` has.
         scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The
             best is first.
-        correlated: Groups of judges that err alike; None if no answer is decided. Judges with the
-            same answers count as one of them.
+        correlated: Groups of judges that err alike; None if no answer is decided.
     """
 
     log: JudgeLog
@@ -104,16 +103,19 @@ class JudgeReport:
     scores: list[JudgeScore]
     correlated: CorrelatedAnnotators | None
     _answers: Answers = field(repr=False)
-    # the first judge with the same answers, of each judge
-    _twin: NDArray[np.int64] = field(repr=False)
     # the items of the result
     _labelled: NDArray[np.int64] = field(repr=False)
 
     @property
     def effective(self) -> float:
         """The number of independent judges that all judges are worth: from 1 to their number."""
-        n = float(len(np.unique(self._twin)))
-        return n if self.correlated is None else min(max(self.correlated.effective, 1.0), n)
+        n, answers = self.log.n_judges, self._answers
+        if len(answers.item) % n == 0 and len(answers.item) >= MIN_GOLD * n:
+            said = answers.score if self.log.is_ordered else answers.answer
+            table = np.stack([answers.item, said]).reshape(2, n, -1)
+            if (table == table[:, :1]).all():
+                return 1.0
+        return float(n if self.correlated is None else np.clip(self.correlated.effective, 1, n))
 
     @property
     def n_gold(self) -> int:
@@ -129,8 +131,6 @@ class JudgeReport:
         is_unknown = all(np.isnan(one.position_bias.value) for one in self.scores)
         if self.log.kind == "pairwise" and is_unknown:
             notes.append("no judge saw an item in both orders, so its position bias is not known")
-        if twins := [name for j, name in enumerate(self.log.judge_names) if self._twin[j] != j]:
-            notes.append(f"{', '.join(twins)} gave the same answers as another judge to all items")
         if self.result is not None and not self.log.is_ordered:
             is_known = self.log.gold[self._labelled] >= 0
             if n := int((self.result.tied & ~is_known).sum()):
@@ -320,10 +320,9 @@ class JudgeReport:
         return list(code), np.array([code[name] for name in groups])
 
     def _rank(self, seed: int = 0) -> Ranking:
-        alike = np.ones(self.log.n_judges)
+        weights = np.ones(self.log.n_judges)
         if self.correlated is not None:
-            alike = self._by_judge(self.correlated.weights, 1.0)
-        weights = alike / np.bincount(self._twin, minlength=len(alike))[self._twin]
+            weights = self._by_judge(self.correlated.weights, 1.0)
         systems = [self.rate(passes=name)[0].rate for name in self.log.system_names]
         return rank_systems(self.log, weights, systems, seed=seed)
 
@@ -425,16 +424,9 @@ class JudgeReport:
     @cached_property
     def _groups(self) -> tuple[NDArray[np.int64], Floats]:
         """The group of each judge, -1 for none, and the excess agreement of each group."""
-        group, excess = np.full(self.log.n_judges, -1), []
-        if self.correlated is not None:
-            group = self._by_judge(self.correlated.group, -1).astype(np.int64)
-            excess = list(self.correlated.excess)
-        for j in np.unique(self._twin):
-            same = self._twin == j
-            if same.sum() > 1 and group[j] < 0:
-                group[same] = len(excess)
-                excess.append(1.0)
-        return group, np.array(excess)
+        if self.correlated is None:
+            return np.full(self.log.n_judges, -1), np.empty(0)
+        return self._by_judge(self.correlated.group, -1).astype(np.int64), self.correlated.excess
 
     def _passes(
         self, passes: str | None
@@ -502,7 +494,7 @@ class JudgeReport:
         code_of = {name: code for code, name in enumerate(self.log.judge_names)}
         by_judge = np.full(len(code_of), float(other))
         by_judge[[code_of[str(name)] for name in to_list(self.correlated.names)]] = values
-        return np.asarray(by_judge[self._twin])
+        return by_judge
 
 
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
@@ -612,17 +604,15 @@ def assess(log: Any, *, gold: Any = None, **reading: Any) -> JudgeReport:
     """
     judged = read(log, gold=gold, **reading)
     answers = merge_calls(judged)
-    twin, correlated, result = _twins(judged, answers), None, None
+    correlated, result = None, None
     voted = judged.item[(judged.answer >= 0) & (judged.answer < len(answers.names))]
     items = np.flatnonzero(np.bincount(voted, minlength=judged.n_items))
     if len(answers.names) <= MOST_CLASSES:
-        single = [name for j, name in enumerate(judged.judge_names) if twin[j] == j]
-        some = only_judges(judged, single)
-        if (decided := whole(some, merge_calls(some))) is not None:
+        if (decided := whole(judged, answers)) is not None:
             correlated = correlated_annotators(fit_votes(decided, FitOptions(method="ptbcc")))
         result = _labels(judged, answers, items, correlated)
     scores = best_first(score_judges(judged, answers))
-    return JudgeReport(judged, result, scores, correlated, answers, twin, items)
+    return JudgeReport(judged, result, scores, correlated, answers, items)
 
 
 def _labels(
@@ -648,19 +638,6 @@ def _labels(
     result = fit_votes(votes, FitOptions(method="mv"))
     summary = (result.method, result.settings, votes, posterior, result.steps, result.learned)
     return Result.of(summarise(*summary))
-
-
-def _twins(log: JudgeLog, answers: Answers) -> NDArray[np.int64]:
-    """Return for each judge the first one that gave the same answer to every item."""
-    rows = np.searchsorted(answers.judge, np.arange(log.n_judges + 1))
-    values = answers.score if log.is_ordered else answers.answer
-    first: dict[bytes, int] = {}
-    twins = np.arange(log.n_judges)
-    for j, (start, end) in enumerate(pairwise(rows)):
-        if end - start >= MIN_GOLD:
-            key = answers.item[start:end].tobytes() + values[start:end].tobytes()
-            twins[j] = first.setdefault(key, j)
-    return twins
 
 
 def rank(log: Any, *, gold: Any = None, seed: int = 0, **reading: Any) -> Ranking:
