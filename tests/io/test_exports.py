@@ -106,26 +106,13 @@ MARKED = [
 RATING = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
 LOG, FILE = SAMPLES["inspect"][1], "export.json"
 
-REGIONS = {
-    "Labelbox": (
-        "a.ndjson",
-        [{"data_row": {"id": "x"}, "media_attributes": {}, "projects": {}}] * 2,
-    ),
-    "COCO": ("a.json", {"images": [], "annotations": [], "categories": []}),
-    "LabelMe": ("a.json", {"version": "5", "shapes": [], "imagePath": "a.png"}),
-    "CVAT": ("a.xml", "<?xml version='1.0'?>\n<annotations>\n<image/></annotations>"),
-}
 TEXTS = {
     "JSON": ("a.json", json.dumps({"%TYPES": {}, "%FEATURE_STRUCTURES": []}, indent=1)),
     "TSV": ("a.tsv", "#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Span|label\n\n\n1-1\t0-2\thi\tX\n"),
 }
 
-test_tools_whose_exports_hold_no_votes_are_named = check_each(
+test_marked_texts_are_sent_to_the_command_that_reads_them = check_each(
     {
-        title: refuses(*form, f"is an export of {title}, which marks regions")
-        for title, form in REGIONS.items()
-    }
-    | {
         kind: refuses(*form, "is an export of INCEpTION", "run finegold spans ")
         for kind, form in TEXTS.items()
     }

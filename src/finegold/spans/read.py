@@ -21,6 +21,7 @@ from finegold.io.exports import find_export
 from finegold.io.exports.base import DamagedExport, ExportOptions, Spans, spans_in
 from finegold.io.source import Source, sniff
 from finegold.spans.marks import Marks, Reading, Span, collect
+from finegold.votes.labels import NOTHING
 
 KINDS = (
     "it may be an export of Label Studio, doccano, Prodigy, Argilla, INCEpTION (WebAnno TSV 3 or UIMA"
@@ -131,7 +132,11 @@ def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Reading]:
     options = ExportOptions(multi=True, left_out=left_out, nobody=file.stem)
     try:
         for vote in export.read(source, options):
-            found = vote.label if isinstance(vote.label, Spans) else Spans([])
+            is_marked = isinstance(vote.label, Spans)
+            left_out["answers that are not marks"] += not (
+                is_marked or vote.label in (None, NOTHING)
+            )
+            found = vote.label if is_marked else Spans([])
             if vote.annotator is not None:
                 who = str(vote.annotator)
                 yield Reading(str(vote.task), who, found.marks, vote.text, found.form)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from os.path import commonpath
@@ -48,16 +49,9 @@ MARKS = {
     "zooniverse": ("zooniverse", "<sheet> user_name subject_ids annotations"),
     LAST: ("nested_json", "<json> *{} | <json> *[]"),
 }
-# Tools whose exports hold marks in images or texts, and how to recognise those.
-REGIONS = {
-    "Labelbox": "data_row{} projects{} | DataRow_ID Label",
-    "COCO": "images[] annotations[] categories[]",
-    "LabelMe": "shapes[] imagePath",
-    "CVAT": "<text:<annotations>>",
-    "INCEpTION": "%TYPES | %FEATURE_STRUCTURES | <text:#FORMAT=WebAnno> | <text:<xmi:XMI>",
-}
-# by suffix
+# Marked texts, by suffix or by how they begin.
 TEXTS = {".ann": "brat", ".conll": "CoNLL", ".iob": "CoNLL", ".bio": "CoNLL", ".xmi": "INCEpTION"}
+INCEPTION = re.compile(rb'#FORMAT=WebAnno|<xmi:XMI|\{\s*"%(TYPES|FEATURE_STRUCTURES)"')
 # fields of a mark in a text
 PLACES = {"start", "start_offset"}
 
@@ -82,10 +76,6 @@ def names_in(seen: Source) -> frozenset[str]:
         "<sheet>": seen.is_delimited,
         "<json>": bool(seen.record),
         "<zip>": bool(seen.members),
-        **{
-            f"<text:{start}>": start.encode() in seen.text
-            for start in ("<annotations>", "#FORMAT=WebAnno", "<xmi:XMI")
-        },
     }
     names = {kind for kind, is_so in kinds.items() if is_so}
     names |= {name.replace(" ", "_") for name in (*seen.columns, *seen.record, *seen.members)}
@@ -95,21 +85,12 @@ def names_in(seen: Source) -> frozenset[str]:
 
 
 def refuse_marks(sources: Sequence[Source]) -> None:
-    """Refuse exports that hold marks in texts or images by the name of the tool."""
+    """Refuse exports that hold marked texts by the name of the tool."""
     for seen in sources:
-        names = names_in(seen)
-        title = next((title for title, marks in REGIONS.items() if has_marks(names, marks)), "")
-        if (title := TEXTS.get(PurePath(seen.name).suffix, title)) in TEXTS.values():
+        inside = "INCEpTION" if INCEPTION.search(seen.text) else ""
+        if title := TEXTS.get(PurePath(seen.name).suffix, inside):
             problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
             raise InputError(problem, remedies=[read_spans(sources)])
-        if title:
-            problem = (
-                f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on"
-                " whole tasks and marked texts, and neither boxes nor segmentations (see CVAT,"
-                " datumaro, STAPLE)"
-            )
-            classes = "for its classes of whole tasks, write a table of task, annotator and label"
-            raise InputError(problem, remedies=[Remedy(text=classes)])
 
 
 def read_spans(sources: Sequence[Source]) -> Remedy:

@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from finegold.errors import InputError, Placeholder, Remedy, leave_out, use, warn_user
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import problems_of_text
-from finegold.io.exports import ALL
 from finegold.io.exports.base import (
     MISUSED,
     SPANS,
@@ -59,14 +58,7 @@ def read_export(
         origin = f'{name}, question "{question}"' if question else name
         long = LongFrame.of(encoder, partial(_where, origin), origin)
         long.of_export = True
-        has_votes = len(drop_missing(long.label, options.no_vote).names) > 0
-        # the other questions can still be read
-        if len(questions.encoders) > 1 and asked.question == ALL and not has_votes:
-            warn_user(f'the question "{question}" has no votes and is left out')
-            continue
         annotations[question] = _assemble(long, export, asked, options)
-    if not annotations:
-        raise InputError(f"{name} holds no votes: every label is missing")
     return annotations
 
 
