@@ -60,8 +60,8 @@ from finegold.results.data import (
     Combined,
     ModelRecord,
     ResultData,
-    summarise,
     votes_of,
+    with_posterior,
 )
 from finegold.results.matrices import OWN_SHARE
 from finegold.results.metrics import exact_interval
@@ -86,7 +86,6 @@ CLAIM_TASKS = 30.0
 # probability of an answer of a model without probabilities
 SURE_OF_ANSWERS = 0.9
 PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
-KEPT = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature")
 
 
 def combine(
@@ -130,7 +129,7 @@ def combine(
         notes.append(sentence)
         if not by_truths:
             warn_user(f"{sentence} It is ignored.")
-    both = _with_posterior(result, posterior.astype(result.posterior.dtype))
+    both = with_posterior(result, posterior.astype(result.posterior.dtype))
     unlabelled = both.unlabelled
     if n_more := len(predictions.task_names):
         notes.append(f"{n_more:,} {PREDICTED_ONLY}")
@@ -144,7 +143,7 @@ def without_predictions(result: ResultData) -> ResultData:
     """Return the result of the votes alone."""
     if result.combined is None:
         return result
-    of_votes = _with_posterior(result, result.combined.votes_posterior)
+    of_votes = with_posterior(result, result.combined.votes_posterior)
     starts = tuple(f"Model {one.model}" for one in result.combined.records)
     notes = [
         note
@@ -152,12 +151,6 @@ def without_predictions(result: ResultData) -> ResultData:
         if not note.startswith(starts) and not note.endswith(PREDICTED_ONLY)
     ]
     return replace(of_votes, notes=notes, temperature=1.0)
-
-
-def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
-    votes, fitted = votes_of(result), (result.steps, result.learned)
-    summary = summarise(result.method, result.settings, votes, posterior, *fitted)
-    return replace(summary, **{name: getattr(result, name) for name in KEPT})
 
 
 def gives_answers(probabilities: Floats) -> bool:

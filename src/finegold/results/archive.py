@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.results.data import Combined, Learned, ModelRecord, ResultData, Step, summarise
+from finegold.results.data import KEPT, Combined, Learned, ModelRecord, ResultData, Step, summarise
 from finegold.results.sets import Answers, summarise_sets
 from finegold.system import unpacking
 from finegold.system.files import replacing
@@ -34,7 +34,6 @@ ADVICE = "make one with finegold aggregate, which can save its model, or with Re
 FIRST_MEMBER = "manifest.json"
 # of the votes
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled", "never_voted")
-PLAIN = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature")
 # T tasks, W annotators, K classes, S prototypes, C cells, L votes, M models, N tasks with or
 # without votes, P tasks without votes
 LEARNED = {
@@ -79,7 +78,7 @@ def save(result: ResultData, path: Path) -> None:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(result, name) for name in ("method", "settings", *PLAIN)},
+        **{name: getattr(result, name) for name in ("method", "settings", *KEPT)},
         "counts": asdict(votes.counts),
         "columns": list(votes.columns),
         "hygiene": votes.hygiene.as_json(),
@@ -194,7 +193,7 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         result = summarise_sets(*fit[:2], votes, Answers(votes), posterior, steps, more)
     else:
         result = summarise(*fit)
-    plain = {name: manifest[name] for name in PLAIN}
+    plain = {name: manifest[name] for name in KEPT}
     if not manifest["models"]:
         return replace(result, **plain)
     combined = _combined(manifest, arrays, sizes)

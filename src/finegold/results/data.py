@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,6 +122,8 @@ def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats,
 
 # between the labels of a set in tables
 SEPARATOR = ";"
+# about the fit, whatever posterior comes of it
+KEPT = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature")
 # that a thread processes at a time
 TASKS_PER_RUN = 2**18
 # on tasks with known truths, from which an annotator gets an interval
@@ -269,6 +271,18 @@ def summarise(
         steps=steps,
         annotations=annotations,
     )
+
+
+def with_posterior(
+    result: ResultData,
+    posterior: Floats,
+    votes: Annotations | None = None,
+    learned: Learned | None = None,
+) -> ResultData:
+    """Return the same fit with another posterior, of its votes or of others."""
+    votes, learned = votes or result.annotations, learned or result.learned
+    made = summarise(result.method, result.settings, votes, posterior, result.steps, learned)
+    return replace(made, **{name: getattr(result, name) for name in KEPT})
 
 
 def _records(annotations: Annotations, posterior: Floats) -> tuple[Any, ...]:

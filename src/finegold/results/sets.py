@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
-from finegold.results.data import Learned, ResultData, Step, summarise
+from finegold.results.data import Learned, ResultData, Step, summarise, with_posterior
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, to_list
@@ -39,11 +39,8 @@ class Answers:
         from scipy.sparse import csr_array
 
         task, annotator, option = votes.votes()
-        self.n_tasks, self.n_annotators, self.n_options = (
-            votes.n_tasks,
-            votes.n_annotators,
-            votes.n_classes - 1,
-        )
+        self.n_tasks, self.n_annotators = votes.n_tasks, votes.n_annotators
+        self.n_options = votes.n_classes - 1
         pair = np.unique(task.astype(np.int64) * self.n_annotators + annotator)
         seen, who = np.divmod(pair, self.n_annotators)
         shape = (self.n_tasks, self.n_annotators)
@@ -184,24 +181,9 @@ def as_questions(result: ResultData) -> ResultData:
     # by truth
     of_no, of_yes = (chosen - right + 0.5) / (total - true + 1), (right + 0.5) / (true + 1)
     said_yes = np.stack([of_no, of_yes], axis=1).clip(1e-6, 1 - 1e-6)
-    return replace(
-        result,
-        task_names=asked.task_names,
-        class_names=asked.class_names,
-        unlabelled=result.unlabelled[:0],
-        posterior=np.stack([1 - yes, yes], axis=1),
-        label_codes=(yes > 0.5).astype(np.int32),
-        tied=yes == 0.5,
-        votes_per_task=asked.votes_per_task,
-        gold=asked.gold,
-        votes_per_annotator=result.votes_per_annotator * answers.n_options,
-        learned=Learned(
-            np.array([1 - yes.mean(), yes.mean()]),
-            confusion=np.stack([1 - said_yes, said_yes], axis=2),
-        ),
-        annotations=asked,
-        label_sets=None,
-    )
+    confusion = np.stack([1 - said_yes, said_yes], axis=2)
+    learned = Learned(np.array([1 - yes.mean(), yes.mean()]), confusion=confusion)
+    return with_posterior(result, np.stack([1 - yes, yes], axis=1), asked, learned)
 
 
 def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
