@@ -187,10 +187,6 @@ def listed(items: Iterable[Any], most: int = 20, between: str = ", ") -> str:
     return between.join([*texts[:most], *(["..."] if len(texts) > most else [])])
 
 
-def is_blank(name: Any) -> bool:
-    return isinstance(name, str) and not name.strip()
-
-
 def is_integer_text(name: Any) -> bool:
     return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
 

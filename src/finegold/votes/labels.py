@@ -206,14 +206,9 @@ def replace_aliases(
 
 
 def unify(
-    spellings: Spellings,
-    classes: Sequence[Any] | None,
-    normalise: bool = False,
-    is_wide: bool = False,
+    spellings: Spellings, classes: Sequence[Any] | None, normalise: bool, is_wide: bool
 ) -> tuple[Spellings, list[Finding]]:
-    """Merge spellings of one class: numbers that differ in format only, and all if `normalise`.
-    Otherwise report them.
-    """
+    """Merge numbers that differ in format only, and all spellings of a class if `normalise`."""
     names = spellings.labels.names
     if names.values.dtype.is_integer() and not spellings.truths and classes is None:
         return spellings, []
@@ -232,14 +227,13 @@ def unify(
         return spellings, []
     if not normalise and not are_numbers:
         return spellings, [_look_alike_finding(groups, counts, len(known))]
-    new: dict[str, Any]
+    new: dict[str, Any] = {}
     if are_numbers:
         written = {_key(text): text for text in given}
         forms = {text: written.get(_key(text), _key(text)) for text in known}
         new = {text: known.get(form, form) for text, form in forms.items()}
         return spellings.renamed(new), _report_merged(new, counts, True, is_wide)
     # spellings become a class that the user names, or the most frequent one
-    new = {}
     for group in groups:
         best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
         new |= {text: known.get(best, best) for text in group}
@@ -249,9 +243,7 @@ def unify(
 def _report_merged(
     new: dict[str, Any], counts: dict[str, int], are_numbers: bool = False, is_wide: bool = False
 ) -> list[Finding]:
-    """Report the spellings that became each class, without a warning if the user asked for it, or
-    if they are as pandas writes integers where a column has gaps: 1.0.
-    """
+    """Report the spellings that became each class, without a warning if the user asked for it."""
     groups = defaultdict(list)
     for text, name in sorted(new.items()):
         groups[text_of(name)].append(text)
@@ -264,6 +256,7 @@ def _report_merged(
         text = "labels that differ only in number format were merged: "
         text += listed(shown, SHOWN_GROUPS)
         pairs = [(name, form) for name, group in changed.items() for form in group]
+        # as pandas writes integers where a column has gaps
         is_silent = is_wide and all(form.removesuffix(".0") == name for name, form in pairs)
     found = Finding("merged", text, groups=_count(kept, counts), is_silent=is_silent)
     return [found] if changed else []
@@ -274,15 +267,11 @@ def as_classes(
 ) -> list[Any]:
     """Write truths as the classes are written: as numbers, and also Cat as cat if `normalise`."""
     truths = [alias.get(text_of(truth), truth) for truth in truths]
-    names = {text_of(name): name for name in to_list(classes)}
-    are_numbers = None not in map(shortest_number, names)
-    by_key = {_key(text): name for text, name in names.items()}
-    if not (normalise or are_numbers):
+    names = to_list(classes)
+    if not normalise and None in map(shortest_number, map(text_of, names)):
         return truths
-    return [
-        truth if text_of(truth) in names else by_key.get(_key(text_of(truth)), truth)
-        for truth in truths
-    ]
+    alike = spelled_alike(truths, names)
+    return [alike[text_of(truth)] for truth in truths]
 
 
 def spelled_alike(labels: Iterable[Any], classes: Iterable[Any]) -> dict[str, Any]:
@@ -443,9 +432,8 @@ def _id_key(text: str) -> str:
 
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
-    """Return the codes of ids that look alike, the best form first. Ids that differ in more than
-    spaces are left as they are if merging them would repeat votes.
-    """
+    """Return the codes of ids that look alike, the best form first."""
+    # Ids that differ in more than spaces are left as they are if merging them would repeat votes.
     # rougher than the key, but for all ids at once
     rough = texts.str.to_lowercase().str.replace_all(r"[^a-z0-9_.:/@-]", "")
     rough = rough.str.replace(r"^0+", "").str.replace(r"\.0*$", "")
