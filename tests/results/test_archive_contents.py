@@ -106,6 +106,7 @@ def test_arrays_that_compiled_code_must_not_see_are_refused(crafted, arrays):
         {"task_names": [*(f"t{i:02}" for i in range(39)), None]},
         {"counts": {"votes": 3}},
         {"hygiene": {}},
+        *({"gold_sets": sets, "model": "sets"} for sets in ([[-1]], [], [["x"]])),
     ],
     ids=str,
 )
@@ -154,14 +155,6 @@ def test_arrays_of_another_kind_or_size_are_refused(folder, tmp_path, method, wr
         path.write_bytes(pack(manifest, {**arrays, name: wrong}))
         with pytest.raises(InputError, match=DAMAGED):
             finegold.load(path)
-
-
-@pytest.mark.parametrize(
-    "entries", [{"gold_sets": [[-1]]}, {"gold_sets": []}, {"gold_sets": [["x"]]}], ids=str
-)
-def test_sets_that_do_not_fit_the_classes_are_refused(crafted, entries):
-    with pytest.raises(InputError, match=DAMAGED):
-        finegold.load(crafted(model="sets", **entries))
 
 
 def test_a_small_file_cannot_fill_the_memory(folder, tmp_path):

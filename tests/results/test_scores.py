@@ -34,46 +34,34 @@ def test_the_fast_form_equals_the_equations_written_out():
     vote = np.array([1.0, 3, 2, 5, 9, 4])
     mean = [vote[task == t].mean() for t in range(3)]
     value = list(mean)
+    rows = list(zip(task.tolist(), annotator.tolist(), vote.tolist(), strict=True))
+    n_votes, n_given = np.bincount(task), np.bincount(annotator)
     for _ in range(SWEEPS):
         bias = [
-            sum(y - value[t] for t, i, y in zip(task, annotator, vote, strict=True) if i == j)
-            / ((annotator == j).sum() + ANNOTATOR_PRIOR)
+            sum(y - value[t] for t, i, y in rows if i == j) / (n_given[j] + ANNOTATOR_PRIOR)
             for j in range(3)
         ]
         squares = [
-            (y - bias[j] - value[t]) ** 2 * n / (n - 1)
-            for t, j, y in zip(task, annotator, vote, strict=True)
-            if (n := (task == t).sum()) > 1
+            (j, (y - bias[j] - value[t]) ** 2 * n_votes[t] / (n_votes[t] - 1))
+            for t, j, y in rows
+            if n_votes[t] > 1
         ]
-        owners = [j for t, j in zip(task, annotator, strict=True) if (task == t).sum() > 1]
-        usual = np.mean(squares)
-        noise = [
-            (
-                sum(r for r, i in zip(squares, owners, strict=True) if i == j)
-                + ANNOTATOR_PRIOR * usual
-            )
-            / (owners.count(j) + ANNOTATOR_PRIOR)
-            for j in range(3)
-        ]
+        usual = np.mean([square for _, square in squares])
+        noise = []
+        for j in range(3):
+            mine = [square for i, square in squares if i == j]
+            noise.append((sum(mine) + ANNOTATOR_PRIOR * usual) / (len(mine) + ANNOTATOR_PRIOR))
         for t in range(3):
-            rows = [
-                (y - bias[j], noise[j])
-                for i, j, y in zip(task, annotator, vote, strict=True)
-                if i == t
-            ]
-            weighted = sum(y / s for y, s in rows) / sum(1 / s for _, s in rows)
+            given = [(y - bias[j], noise[j]) for i, j, y in rows if i == t]
+            weighted = sum(y / s for y, s in given) / sum(1 / s for _, s in given)
             value[t] = (mean[t] + weighted) / 2
-    pooled = sum((y - mean[t]) ** 2 for t, y in zip(task, vote, strict=True)) / 3
-    own = [
-        (((vote[task == t] - mean[t]) ** 2).sum() + TASK_PRIOR * pooled)
-        / ((task == t).sum() - 1 + TASK_PRIOR)
-        for t in range(3)
-    ]
+    spread = np.array([((vote[task == t] - mean[t]) ** 2).sum() for t in range(3)])
+    pooled = spread.sum() / 3
+    half = 1.959964 * np.sqrt((spread + TASK_PRIOR * pooled) / (n_votes - 1 + TASK_PRIOR) / n_votes)
     scores = estimate(task, annotator, vote, 3, 3)
     assert scores.value == pytest.approx(value)
     assert scores.bias == pytest.approx(bias)
     assert scores.noise == pytest.approx(np.sqrt(noise))
-    half = [1.959964 * np.sqrt(own[t] / (task == t).sum()) for t in range(3)]
     assert scores.high - scores.value == pytest.approx(half)
     assert scores.value - scores.low == pytest.approx(half)
 

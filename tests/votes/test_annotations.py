@@ -60,19 +60,6 @@ def test_the_order_of_rows_does_not_matter(rows, random):
         assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
-@given(votes())
-def test_the_arrays_form_cells(rows):
-    a = Annotations.from_arrays(*columns(rows))
-    assert a.task_ptr[0] == 0
-    assert a.task_ptr[-1] == len(a.cell_class) == len(a.cell_ptr) - 1
-    assert a.cell_ptr[-1] == a.n_votes
-    assert (np.diff(a.task_ptr) >= 1).all()
-    assert (np.diff(a.cell_ptr) >= 1).all()
-    for first, end in zip(a.task_ptr[:-1], a.task_ptr[1:], strict=True):
-        assert (np.diff(a.cell_class[first:end].astype(int)) > 0).all()  # each class once, in order
-    assert a.votes_per_task.sum() == a.n_votes
-
-
 @given(votes(), st.sampled_from(["first", "last"]))
 def test_of_repeated_votes_the_first_or_the_last_is_kept(rows, policy):
     a = Annotations.from_arrays(*columns(rows), repeated=policy)

@@ -113,21 +113,6 @@ def test_known_truths_accuse_nobody_who_errs_alone():
     assert found.effective == 6
 
 
-def test_repeats_of_one_judge_are_no_pair():
-    found = found_in(panel((1,) * 6, repeated=2))
-    table = to_polars(found.pairs())
-    assert (table["annotator_1"] != table["annotator_2"]).all()
-    assert len(table) == 15
-    assert len(found.excess) == 0
-
-
-def test_annotators_who_share_no_task_are_no_pair():
-    found = found_in(Annotations.from_arrays([1, 2, 3], ["a", "b", "c"], ["x", "y", "x"]))
-    assert found.effective == 3
-    assert len(to_polars(found.pairs())) == 0
-    assert len(to_polars(found.groups())) == 0
-
-
 @pytest.mark.parametrize(
     ("names", "family"),
     [

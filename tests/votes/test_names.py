@@ -16,7 +16,7 @@ from finegold.api.fit import fit
 from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes
-from finegold.votes.encoding import match, of_one_kind, text_of, to_list, to_values
+from finegold.votes.encoding import match, of_one_kind, text_of, to_list
 from finegold.votes.merging import join_names, merge
 
 LONG = [
@@ -104,12 +104,6 @@ def test_values_of_several_kinds_become_integers_or_text(values, expected):
     unified = of_one_kind(values)
     assert unified == expected
     assert list(map(type, unified)) == list(map(type, expected))
-
-
-def test_times_of_nanoseconds_are_no_integers():
-    times = np.array(["2026-11-15T10:00:00", "2026-11-15T10:00:01"], "M8[ns]")
-    assert to_values(times) == [datetime.datetime(2026, 11, 15, 10, 0, second) for second in (0, 1)]
-    assert to_values(times + np.timedelta64(1, "ns"))[0] == "2026-11-15T10:00:00.000000001"
 
 
 def test_values_are_found_by_how_they_are_written():

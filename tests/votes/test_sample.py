@@ -6,13 +6,11 @@ import importlib
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import finegold
 from finegold import Annotations
 from finegold.votes import sample
-from tests.methods.reference import anchored, ds
 from tests.support.animals import TRUTH, VOTES
 from tests.support.data_sets import SHARED
 
@@ -55,18 +53,3 @@ def votes() -> Annotations:
 def test_the_accuracy_is_the_known_one(method: str, votes: Annotations) -> None:
     (row,) = finegold.evaluate(votes, str(TRUTH), [method]).to_dicts()
     assert row["accuracy"] == pytest.approx(ACCURACY[method], abs=5e-5)
-
-
-TWINS = {
-    "anchored": lambda task, annotator, label: anchored.anchored(task, annotator, label, 4),
-    "ds": lambda task, annotator, label: ds.fit(task, annotator, label, 4, iterations=20)[0],
-}
-
-
-@pytest.mark.parametrize("method", TWINS)
-def test_the_posterior_is_that_of_the_slow_twin(method: str, votes: Annotations) -> None:
-    found = finegold.aggregate(votes, finegold.DS(max_iterations=20) if method == "ds" else method)
-    task = np.repeat(np.arange(votes.n_tasks), votes.votes_per_task)
-    label = np.repeat(votes.cell_class, np.diff(votes.cell_ptr)).astype(np.int64)
-    expected = TWINS[method](task, votes.annotator.astype(np.int64), label)
-    np.testing.assert_allclose(found.posterior, expected, atol=1e-9)
