@@ -80,16 +80,6 @@ def test_the_estimator_style_of_the_field_works_with_pandas():
     assert model.fit(votes).probas_.columns.tolist() == ["cat", "dog"]
 
 
-def test_the_estimator_style_works_with_polars():
-    labels = finegold.PTBCC().fit_predict(pl.DataFrame(VOTES))
-    assert labels.rows() == [("t1", "cat"), ("t2", "dog")]
-
-
-def test_gold_can_be_given_as_a_mapping():
-    result = finegold.aggregate(pl.DataFrame(VOTES), gold={"t1": "dog"})
-    assert list(result.label) == ["dog", "dog"]
-
-
 @pytest.mark.parametrize("threads", [0, -1, "two"])
 def test_a_senseless_number_of_threads_is_refused(threads):
     with pytest.raises(InputError, match="number of threads"):
@@ -105,11 +95,6 @@ def test_threads_can_be_set_by_the_environment(monkeypatch):
     monkeypatch.setenv("FINEGOLD_THREADS", "many")
     with pytest.raises(InputError, match="'many'"):
         thread_count()
-
-
-def test_names_that_are_not_there_raise_as_python_does():
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        finegold.nonsense  # noqa: B018
 
 
 def test_a_fit_needs_no_other_library_of_data_frames():

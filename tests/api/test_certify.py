@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import finegold
-from finegold.api.sample import Sample, read_plan
+from finegold.api.sample import Sample
 from finegold.insight.certify import Recalibration
 from finegold.results.data import exact_intervals, suggested_accuracies
 
@@ -53,16 +52,6 @@ def test_a_result_draws_and_certifies_without_files() -> None:
     )  # fewer points than now, never more
 
 
-def test_saved_sheets_and_plans_come_back(tmp_path: Path) -> None:
-    result = finegold.aggregate(votes_of())
-    drawn = finegold.sample(result, 20)
-    assert drawn.save(tmp_path / "sheet.csv") == tmp_path / "sheet.plan.json"
-    assert read_plan(tmp_path / "sheet.plan.json") == drawn.plan
-    sheet = pl.read_csv(tmp_path / "sheet.csv", schema_overrides={"truth": pl.String})
-    assert sheet["sample"].unique().to_list() == [drawn.plan.id]
-    assert drawn.plan.id[0] == "s"  # no spreadsheet takes it for a number
-
-
 def test_known_truths_are_not_drawn_and_not_counted() -> None:
     result = finegold.aggregate(votes_of(gold={task: task % 2 for task in range(100)}))
     drawn = finegold.sample(result, 50)
@@ -97,18 +86,6 @@ def test_recalibrated_labels_stay_and_their_probabilities_sum_to_one() -> None:
     assert after.confidence[1:] == pytest.approx(1 / (1 + np.exp(1 - 0.5 * odds)))
 
 
-def test_a_class_gets_an_interval_from_twenty_checks_on() -> None:
-    result = finegold.aggregate(votes_of())
-    for n in (30, 100):
-        drawn = finegold.sample(result, n)
-        found = finegold.certify(result, checked(drawn), plan=drawn)
-        counts = np.unique(
-            result.label_codes[[int(task) for task, *_ in drawn.plan.rows]], return_counts=True
-        )[1]
-        assert len(found.classes) == (counts >= 20).sum()
-        assert all(part.checked >= 20 for part in found.bands.values())
-
-
 def test_the_certificate_escapes_names() -> None:
     votes = finegold.Annotations.from_arrays(
         np.repeat(np.arange(60), 3), np.tile(np.arange(3), 60), ["<b>"] * 180
@@ -135,18 +112,6 @@ def test_sets_of_labels_and_wrong_numbers_are_refused() -> None:
         finegold.certify(result, {"1": 1})
 
 
-def test_annotators_have_intervals_from_five_votes_on_known_tasks_on() -> None:
-    votes = votes_of(gold={task: task % 2 for task in range(5)})
-    result = finegold.aggregate(votes)
-    assert np.isfinite(result.accuracy_low).all()
-    assert (result.accuracy_low <= result.accuracy).all()
-    assert (result.accuracy <= result.accuracy_high).all()
-    few = finegold.aggregate(votes_of(gold={task: task % 2 for task in range(4)}))
-    assert np.isnan(few.accuracy_low).all()
-    assert few.annotators()["accuracy_low"].to_list() == [None] * len(few.accuracy)
-    assert few.annotators().schema == result.annotators().schema
-
-
 def test_the_intervals_of_annotators_are_exact() -> None:
     votes = votes_of(gold=truths(40))
     task, who, label = votes.votes()
@@ -167,17 +132,6 @@ def test_what_votes_suggest_is_a_range_around_the_expected_accuracy() -> None:
     result = finegold.aggregate(votes_of())
     low, high = suggested_accuracies(result)
     assert ((low < result.accuracy) & (result.accuracy < high)).all()
-
-
-def test_gold_counts_twenty_times_in_the_default() -> None:
-    generator = np.random.default_rng(0)
-    task, who = np.indices((100, 3)).reshape(2, -1)
-    label = generator.integers(0, 2, len(task))
-    gold = {0: 0}
-    once = finegold.aggregate(finegold.Annotations.from_arrays(task, who, label))
-    taught = finegold.aggregate(finegold.Annotations.from_arrays(task, who, label, gold=gold))
-    seen = taught.learned.statistics["n"].sum() - once.learned.statistics["n"].sum()
-    assert seen == pytest.approx(3 * 19)
 
 
 def test_from_25_truths_on_gold_sets_the_temperature_of_the_default_only() -> None:

@@ -53,21 +53,6 @@ def test_settings_can_be_changed_and_are_checked():
     assert repr(model) == "PTBCC(seed=7, n_prototypes=3, e=2.0)"
 
 
-def test_a_setting_that_follows_another_follows_it_again_after_a_change():
-    model = finegold.IBCC()
-    other = next(one for one in ("ep", "vb") if one != model.inference)
-    assert (
-        model.set_params(inference=other).get_params()
-        == finegold.IBCC(inference=other).get_params()
-    )
-
-
-def test_a_change_of_settings_keeps_what_was_fitted():
-    model = finegold.PTBCC().fit(VOTES)
-    result = model.result_
-    assert model.set_params(seed=3).result_ is result
-
-
 def test_truths_may_be_called_y():
     assert finegold.PTBCC().fit(VOTES, {"t1": "dog"}).labels_.to_dict() == {
         "t1": "dog",

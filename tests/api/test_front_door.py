@@ -78,16 +78,7 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 
 @pytest.mark.parametrize("name", ["next-votes", "report", "trust"])
 @pytest.mark.parametrize(
-    "option",
-    [
-        ("--prior", "x"),
-        ("--engine", "dask"),
-        ("--gold", "x"),
-        (
-            "--layout",
-            "wide",
-        ),
-    ],
+    "option", [("--prior", "x"), ("--engine", "dask"), ("--gold", "x"), ("--layout", "wide")]
 )
 def test_a_saved_model_is_not_fitted_again(name, option, model):
     assert f"this is a saved model, which is fitted already; leave out {option[0]}" in refusal_of(

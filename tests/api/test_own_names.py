@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.io.writers import write_frame
 from tests.support.cli_helpers import json_of, read_table, run, succeed, write
 
 VOTES = "item,rater,answer\n" + "".join(
@@ -85,25 +84,6 @@ def test_labels_of_finegold_are_read_as_truths(tmp_path: Path, task: str) -> Non
 def test_a_name_that_another_column_has_is_not_taken(tmp_path: Path, task: str) -> None:
     aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
     assert read_table(tmp_path / "l.csv").columns[:2] == ["task", "label"]
-
-
-def test_a_workbook_holds_formulas_as_texts(tmp_path: Path) -> None:
-    texts = ["=1+1", "a & <b>", " x\ny ", "bell\x07", "_x0041_", "x" * 40, None]
-    frame = pl.DataFrame(
-        {
-            "=name": texts,
-            "n": [1, 2**60, -3, 0, None, 5, 6],
-            "f": [0.5, None, 1e-9, 1.0, 2.0, 3.0, 4.0],
-        }
-    )
-    write_frame(frame, tmp_path / "t.xlsx")
-    write_frame(frame, tmp_path / "again.xlsx")
-    assert (tmp_path / "t.xlsx").read_bytes() == (tmp_path / "again.xlsx").read_bytes()
-    found = pl.read_excel(tmp_path / "t.xlsx", engine="calamine", infer_schema_length=0)
-    assert found.columns == frame.columns
-    assert found["=name"].to_list() == texts
-    assert found["n"].to_list()[:3] == ["1", str(2**60), "-3"]
-    assert found["f"].to_list()[2] == "0.000000001"
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold import Annotations, FinegoldError, InputError, OutputError
+from finegold import Annotations, InputError
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
-from finegold.kernels.cells import decide, preference_of
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
 
@@ -30,17 +29,6 @@ def test_ties_go_to_the_class_that_is_most_frequent_and_are_marked():
     assert result.label.tolist() == ["y", "y", "z"]
     assert result.tied.tolist() == [True, False, False]
     assert result.confidence.tolist() == [0.5, 1.0, 1.0]
-
-
-def test_probabilities_that_differ_by_rounding_only_are_tied():
-    """The tolerance is 1e-9 of the highest probability; the more frequent class is preferred."""
-    phi = np.array([[0.4, 0.4 * (1 + 1e-10), 0.2], [0.4, 0.4 * (1 + 1e-8), 0.2], [0.2, 0.1, 0.7]])
-    label, tied = np.empty(3, np.int32), np.empty(3, np.bool_)
-    decide(phi, preference_of(np.array([5.0, 5.0 + 1e-12, 1.0])), label, tied)
-    assert label.tolist() == [0, 1, 2]
-    assert tied.tolist() == [True, False, False]
-    decide(phi, preference_of(np.array([5.0, 5.1, 1.0])), label, tied)
-    assert label.tolist() == [1, 1, 2]
 
 
 def test_annotators_are_described(result):
@@ -97,14 +85,6 @@ def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
     ]
 
 
-def test_a_pandas_user_gets_pandas_back():
-    frame = pd.DataFrame({"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": ["x", "y", "x"]})
-    result = finegold.aggregate(frame)
-    assert isinstance(result.labels(), pd.DataFrame)
-    assert result.labels()["label"].dtype == frame["label"].dtype
-    assert result.annotators()["worker"].tolist() == [1, 2]
-
-
 def test_every_table_calls_tasks_and_annotators_as_the_votes_do():
     frame = pd.DataFrame(
         {"doc": ["t", "t", "u", "u"], "rater": [1, 2, 1, 2], "verdict": ["x", "y", "x", "x"]}
@@ -150,17 +130,6 @@ def test_names_of_many_kinds_survive_saving(tmp_path, names):
     assert again.stopped == result.stopped
     assert np.array_equal(again.learned.prototypes, result.learned.prototypes)
     assert again.learned.confusion is None
-
-
-def test_the_votes_are_kept_in_the_file(tmp_path, result):
-    result.save(tmp_path / "model")
-    before, again = result.annotations, finegold.load(tmp_path / "model").annotations
-    for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
-        ours, theirs = getattr(before, name), getattr(again, name)
-        assert ours.dtype == theirs.dtype
-        assert np.array_equal(ours, theirs)
-    assert list(again.annotator_names) == list(before.annotator_names)
-    assert again.counts == before.counts
 
 
 def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):
@@ -217,30 +186,6 @@ def test_a_pickle_inside_a_model_is_never_loaded(tmp_path, result):
         np.lib.format.write_array(handle, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="damaged"):
         finegold.load(path)
-
-
-def test_a_failed_save_leaves_the_old_file(tmp_path, result, monkeypatch):
-    path = tmp_path / "model"
-    path.write_text("old")
-
-    def full(*arguments, **keywords):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np.lib.format, "write_array", full)
-    with pytest.raises(OutputError, match="disk is full"):
-        result.save(path)
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
-
-
-def test_a_folder_that_does_not_exist_is_said(tmp_path, result):
-    with pytest.raises(OutputError, match="there is no folder"):
-        result.save(tmp_path / "nowhere" / "model")
-
-
-def test_every_error_of_a_user_is_a_finegold_error():
-    assert issubclass(InputError, FinegoldError)
-    assert issubclass(OutputError, FinegoldError)
 
 
 def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):

@@ -70,22 +70,6 @@ def test_repeated_votes_follow_the_wish():
         merge(old, new, "error")
 
 
-def test_repeated_votes_of_tasks_without_new_votes_stay():
-    old = Annotations.from_arrays(["a", "a", "b"], ["ann"] * 3, ["x", "y", "x"], repeated="all")
-    new = Annotations.from_arrays(["b"], ["bob"], ["x"])
-    assert merge(old, new, "first").n_votes == 4
-
-
-def test_a_name_that_is_written_alike_is_the_same():
-    merged = merge(
-        Annotations.from_arrays([7, 8], [1, 1], [0, 1]),
-        Annotations.from_arrays(["7"], ["2"], ["1"]),
-    )
-    assert list(merged.task_names) == [7, 8]
-    assert merged.n_annotators == 2
-    assert merged.n_classes == 2
-
-
 @pytest.mark.parametrize("name", REGISTRY)
 def test_an_update_is_a_fit_of_all_votes(parts, name):
     old, new, whole = parts
@@ -111,11 +95,6 @@ def test_a_new_annotator_and_a_new_task_are_welcome(parts):
     assert result.confusion("zoe").shape == (3, 3)
 
 
-def test_a_new_class_is_welcome(parts):
-    updated = fit(PTBCC(), parts[0]).update(Annotations.from_arrays([0], ["zoe"], [7]))
-    assert list(updated.class_names) == [0, 1, 2, 7]
-
-
 def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
     result = finegold.aggregate(parts[0], gold={0: 2}).update(gold={1: 0})
     assert result.label_codes[:2].tolist() == [2, 0]
@@ -128,20 +107,6 @@ def test_gold_may_be_a_column_of_the_new_votes(parts):
         {"task": [500, 500], "annotator": [1, 2], "label": [0, 1], "truth": [1, 1]}
     )
     assert fit(PTBCC(), parts[0]).update(frame, gold="truth").label[-1] == 1
-
-
-def test_nothing_to_update_with_is_refused(parts):
-    result = fit(PTBCC(), parts[0])
-    with pytest.raises(InputError, match="nothing to update"):
-        result.update()
-
-
-def test_a_loaded_model_is_updated_to_the_same_bits(parts, tmp_path):
-    result = fit(PTBCC(), parts[0])
-    result.save(tmp_path / "model")
-    ours, theirs = result.update(parts[1]), finegold.load(tmp_path / "model").update(parts[1])
-    assert np.array_equal(ours.posterior, theirs.posterior)
-    assert np.array_equal(ours.accuracy, theirs.accuracy)
 
 
 def test_a_calibrated_model_keeps_its_temperature(parts):

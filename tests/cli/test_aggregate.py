@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +11,7 @@ import finegold
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.votes.encoding import to_list
 from finegold.votes.sample import VOTES
-from tests.support.cli_helpers import CSV, json_of, read_table, run, succeed, write
+from tests.support.cli_helpers import CSV, json_of, run, succeed, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
 
@@ -47,13 +46,6 @@ def test_the_summary_of_the_sample_says_how_many_votes_and_labels_are_tied_and_w
         f"best annotators: person_2 ({100 * agreement['person_2']:.0f} % agreement), person_1 ("
         in said
     )
-
-
-@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz"])
-def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str) -> None:
-    result = succeed("aggregate", votes, "-o", tmp_path / name)
-    assert result.stdout == ""
-    assert read_table(tmp_path / name)["task"].to_list() == ["t1", "t2", "t3", "t4"]
 
 
 def test_probabilities_annotators_and_model_are_written_on_request(
@@ -110,12 +102,6 @@ def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(
     assert filed["files"]["labels"] == str(tmp_path / "out.csv")
 
 
-def test_json_has_null_where_a_method_has_no_bound(votes: Path) -> None:
-    printed = run("aggregate", votes, "--method", "mv", "--json").stdout
-    assert "NaN" not in printed
-    assert json.loads(printed)["bound"] is None
-
-
 def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
     file = write(tmp_path / "v.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,\n2,b,x\n3,a,\n")
     result = succeed("aggregate", file)
@@ -123,11 +109,6 @@ def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
     assert "1 repeated vote" in result.stderr
     assert "1 task without any vote" in result.stderr
     assert result.stdout.splitlines()[-1] == "3,,,0,false,false"
-
-
-def test_a_dash_reads_standard_input_and_writes_standard_output() -> None:
-    result = succeed("aggregate", "-", "-o", "-", stdin=CSV)
-    assert result.stdout.startswith("task,label")
 
 
 def test_columns_may_be_named_and_tables_may_be_wide(tmp_path: Path) -> None:
@@ -145,11 +126,6 @@ def test_gold_truths_are_kept_and_counted(votes: Path, tmp_path: Path) -> None:
     result = run("aggregate", votes, "--gold", gold)
     assert result.stdout.splitlines()[1].startswith("t1,z,1.0")
     assert "1 given by gold truths" in result.stderr
-
-
-def test_given_classes_keep_their_order(votes: Path) -> None:
-    result = run("aggregate", votes, "--classes", "z,y,x,w", "--probabilities")
-    assert result.stdout.splitlines()[0].endswith("tied,is_gold,z,y,x,w")
 
 
 def test_settings_reach_the_method(votes: Path) -> None:
@@ -176,31 +152,3 @@ def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
     result = succeed("aggregate", votes, "--method", "ptbcc", "--set", "max_iterations=1")
     assert "warning: stopped at max_iterations = 1" in result.stderr
     assert "warning" not in run("aggregate", votes).stderr
-
-
-SMALL = {  # rows of task, worker, label
-    "one vote": "1ax",
-    "one task": "1ax 1bx 1cy",
-    "one annotator": "1ax 2ay 3ax",
-    "one class": "1ax 1bx 2ax 2bx",
-    "one vote a task": "1ax 2by 3cx 4ay",
-    "a tie": "1ax 1by",
-    "nobody votes twice": "1ax 1by 1cx 2dx 2ey 2fy",
-    "one task with two votes": "1ax 2ay 3bx 3cx",
-    "all of one mind": " ".join(f"{t}{a}{'xyz'[t % 3]}" for t in range(9) for a in "abcd"),
-}
-
-
-@pytest.mark.parametrize("rows", SMALL.values(), ids=list(SMALL))
-def test_the_default_takes_the_smallest_votes_without_a_warning(rows: str, tmp_path: Path) -> None:
-    file = write(
-        tmp_path / "v.csv", "task,worker,label\n" + "\n".join(map(",".join, rows.split())) + "\n"
-    )
-    result = succeed("aggregate", file)
-    assert "warning" not in result.stderr
-    found = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert [row["task"] for row in found] == sorted({row[0] for row in rows.split()})
-    truth = write(
-        tmp_path / "truth.csv", "task,truth\n" + "".join(f"{row['task']},x\n" for row in found)
-    )
-    assert "warning" not in run("aggregate", file, "--gold", truth).stderr

@@ -96,10 +96,7 @@ def test_methods_are_completed(words: str, found: set[str]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "nearest"),
-    [
-        ("aggregate v.csv --method ptbc", "ptbcc"),
-        ("next v.csv --method zz", ""),
-    ],
+    [("aggregate v.csv --method ptbc", "ptbcc"), ("next v.csv --method zz", "")],
 )
 def test_a_misspelt_name_is_answered_with_the_nearest(words: str, nearest: str) -> None:
     assert (f"did you mean {nearest}?" in refusal_of(*words.split())) == bool(nearest)

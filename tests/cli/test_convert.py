@@ -7,7 +7,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from tests.support.cli_helpers import CSV, database, refusal_of, run, succeed, write
+from tests.support.cli_helpers import refusal_of, run, succeed, write
 from tests.support.exports_made import LABEL_STUDIO, annotation, choices
 from tests.support.readers_votes import votes_of
 
@@ -53,17 +53,6 @@ def test_wide_and_back(tmp_path, export):
     assert back.unlabelled.to_list() == [9]
 
 
-def test_a_plain_table_becomes_wide_and_long_again(tmp_path):
-    votes, wide, long = (
-        write(tmp_path / "votes.csv", CSV),
-        tmp_path / "wide.jsonl",
-        tmp_path / "long.tsv",
-    )
-    succeed("convert", votes, "-o", wide, "--to", "wide")
-    succeed("convert", wide, "--layout", "wide", "-o", long)
-    assert votes_of(finegold.read(long)) == votes_of(finegold.read(votes))
-
-
 def test_repeated_votes_are_kept_in_a_long_table(tmp_path):
     votes = write(tmp_path / "votes.csv", "task,annotator,label\n1,ann,a\n1,ann,b\n")
     succeed("convert", votes, "-o", tmp_path / "long.csv")
@@ -102,30 +91,3 @@ def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path, name):
     votes = write(tmp_path / "votes.csv", f"task,annotator,label\n1,{name},a\n1,ann,b\n")
     message = refusal_of("convert", votes, "-o", tmp_path / "wide.csv", "--to", "wide")
     assert f'an annotator is called "{name}"' in message
-
-
-def test_a_table_of_a_database(tmp_path):
-    command = (
-        "convert",
-        database(tmp_path / "votes.db", "task,annotator,label\n1,ann,a"),
-        "--query",
-        "SELECT * FROM votes",
-        "-o",
-        "-",
-    )
-    assert run(*command).stdout == "task,annotator,label\n1,ann,a\n"
-    message = refusal_of(*command, "--question", "all")
-    assert "--query works with one question only" in message
-
-
-def test_in_python(tmp_path, export, two_questions):
-    finegold.write_votes(finegold.read(export, gold=True), tmp_path / "votes.csv", gold=True)
-    assert (
-        (tmp_path / "votes.csv")
-        .read_text()
-        .startswith("task,annotator,label,gold\n7,b@x.org,neg,neg\n")
-    )
-    finegold.write_votes(finegold.read_each(two_questions), tmp_path / "each.csv", wide=True)
-    assert (
-        tmp_path / "each.csv"
-    ).read_text() == "question,task,ann,bob\nsent,1,pos,neg\nstars,1,4,\n"

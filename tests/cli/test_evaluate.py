@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli_helpers import CSV, DATASETS, json_of, refusal_of, succeed, write
+from tests.support.cli_helpers import CSV, json_of, refusal_of, succeed, write
 
 FIGURES = [
     "method",
@@ -82,20 +82,3 @@ def test_a_truth_of_other_tasks_is_refused(votes: Path, tmp_path: Path) -> None:
     assert "none of the 1 truth" in refusal_of(
         "evaluate", votes, "--truth", truth(tmp_path, "task,truth\n77,x\n")
     )
-
-
-def test_a_data_set_of_the_paper_comes_out() -> None:
-    folder = DATASETS / "val5"
-    if not folder.exists():
-        pytest.skip("the data sets are not beside the repository (../shared/datasets)")
-    asked = [
-        "evaluate",
-        folder / "label.csv",
-        "--truth",
-        folder / "truth.csv",
-        "--method",
-        "ptbcc",
-        "--json",
-    ]
-    found = json_of(*asked)
-    assert (found["accuracy"], found["iterations"]) == (pytest.approx(0.56, abs=1e-12), 57)

@@ -13,7 +13,6 @@ import pytest
 
 import finegold.fitting.solve
 from finegold.cli import main
-from finegold.io.writers import write_frame
 from tests.support.cli_helpers import CSV, refusal_of, run, write
 
 FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
@@ -126,14 +125,6 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
     assert contents(tmp_path) == before
 
 
-def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(
-    votes: Path, tmp_path: Path
-) -> None:
-    for given in (tmp_path, f"{tmp_path}/v*.csv"):
-        assert "would be overwritten" in run("aggregate", given, "-o", votes).stderr
-    assert votes.read_text() == CSV
-
-
 def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(
     votes: Path, tmp_path: Path
 ) -> None:
@@ -144,33 +135,6 @@ def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(
         twice = run("aggregate", votes, "-o", tmp_path / "x.csv", "--annotators", same)
         assert "two outputs" in assert_one_message(twice.stderr)
     assert list(tmp_path.iterdir()) == [votes]
-
-
-def test_a_disk_that_fills_up_is_one_message(votes: Path, tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    (tmp_path / "full.csv").symlink_to("/dev/full")
-    assert "the disk is full" in assert_one_message(
-        refusal_of("aggregate", votes, "-o", tmp_path / "full.csv")
-    )
-
-
-def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
-    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    labels, annotators = write(tmp_path / "labels.csv", "old"), tmp_path / "annotators.csv"
-
-    def fill_up(frame: object, path: Path, **_: bool) -> None:
-        if "annotators" in Path(path).name:
-            write(Path(path), "half")
-            raise OSError(28, "No space left on device")
-        write_frame(frame, path)
-
-    monkeypatch.setattr("finegold.io.writers.write_frame", fill_up)
-    before = contents(tmp_path)
-    message = refusal_of("aggregate", votes, "-o", labels, "--annotators", annotators)
-    assert f"{annotators} cannot be written: the disk is full" in assert_one_message(message)
-    assert contents(tmp_path) == before
 
 
 def test_an_error_while_staging_names_the_file_that_the_user_knows(
@@ -209,19 +173,6 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
         said = process.stderr.read()
         assert process.wait() == 0
     assert said == ""
-
-
-def test_an_interrupt_writes_nothing(
-    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(finegold.fitting.solve, "fit", interrupted)
-    result = run("aggregate", votes, "-o", tmp_path / "out.csv")
-    assert result.exit_code == 130
-    assert "error: interrupted" in assert_one_message(result.stderr)
-    assert list(tmp_path.iterdir()) == [votes]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])

@@ -15,13 +15,7 @@ from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.options import option
 from tests.support.cli_helpers import CSV, refusal_of, write
 
-FLAGS = {
-    "--layout": True,
-    "--label": True,
-    "--header-line": True,
-    "--classes": True,
-    "-o": True,
-}
+FLAGS = {"--layout": True, "--label": True, "--header-line": True, "--classes": True, "-o": True}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 
 import finegold
 from finegold.methods.lookup import DEFAULT_METHOD
-from tests.support.cli_helpers import CSV, database, refusal_of, run, succeed, write
+from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 from tests.support.exports_made import annotation, choices
 
 NEW = "task,worker,label\nt1,zoe,x\nt5,ann,y\nt5,bob,y\n"
@@ -67,22 +67,6 @@ def test_an_earlier_run_is_a_prior(tmp_path):
     done = succeed("aggregate", new, "--prior", saved)
     assert f"2 of 3 annotators are known from an earlier run ({DEFAULT_METHOD})" in done.stderr
     assert run("aggregate", new, "--prior", saved, "--method", "mv").exit_code == 2
-
-
-def test_new_votes_from_a_database(tmp_path):
-    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
-    query = ["--query", "SELECT * FROM votes WHERE task <> 'x'"]
-    for source in ([new], [database(tmp_path / "new.db", NEW), *query]):
-        succeed(
-            "update",
-            saved,
-            *source,
-            "-o",
-            tmp_path / "b.finegold",
-            "--labels",
-            tmp_path / f"{len(source)}.csv",
-        )
-    assert (tmp_path / "1.csv").read_text() == (tmp_path / "3.csv").read_text()
 
 
 def test_gold_marks_of_an_export(tmp_path):

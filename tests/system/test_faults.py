@@ -9,8 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -137,35 +135,6 @@ def test_a_fault_leaves_the_old_files_and_no_litter(
     assert "Traceback" not in done.stderr
     assert new_files(here) == []
     assert litter(here) == set()
-    assert run(*COMMAND).exit_code == 0
-    assert new_files(here) == OUTPUTS
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from finegold.cli import main
-
-moves, replace = int(sys.argv.pop(1)), Path.replace
-def kill(temporary, final):
-    global moves
-    if not final.name.startswith("."):
-        if moves == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        moves -= 1
-    replace(temporary, final)
-Path.replace = kill
-main()
-"""
-
-
-@pytest.mark.parametrize("moves", range(3))
-def test_a_killed_run_leaves_whole_files(here: Path, moves: int) -> None:
-    """Killed between two files, it leaves new ones beside old ones, as SECURITY.md says."""
-    done = subprocess.run([sys.executable, "-c", KILLED, str(moves), *COMMAND], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert new_files(here) == OUTPUTS[:moves]
-    assert all(".part" in name and name.startswith(".") for name in litter(here))
     assert run(*COMMAND).exit_code == 0
     assert new_files(here) == OUTPUTS
 

@@ -6,11 +6,9 @@ import errno
 import json
 import os
 import re
-import socket
 import stat
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Never
 
@@ -18,46 +16,11 @@ import pytest
 
 import finegold
 from finegold.errors import OutputError
-from finegold.report.html import written_date
-from finegold.studio import serve
 from finegold.studio.files import safe_name
 from finegold.system import files
 
 SOURCES = sorted(Path(finegold.__file__).parent.rglob("*.py"))
 TEXT = re.compile(r"\.(read_text|write_text)\((?!.*encoding)[^\"]*\)|\.open\(\)")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows itself is the test")
-def test_files_are_synced_through_a_handle_that_can_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import fcntl
-
-    modes = []
-
-    def fsync(handle: int) -> None:
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            modes.append(fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    files.write_bytes(tmp_path / "labels.csv", b"task,label\n")
-    assert modes == [os.O_RDWR]
-
-
-def test_a_read_only_file_keeps_its_mode_when_it_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "labels.csv"
-    path.touch()
-    path.chmod(0o444)
-    if sys.platform != "win32":
-        files.write_bytes(path, b"task,label\n")
-        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"task,label\n", 0o444)
-
-
-def test_dates_need_no_directive_that_windows_lacks() -> None:
-    assert written_date(datetime(2026, 3, 7, 9, 5, tzinfo=UTC)) == "7 March 2026, 09:05 UTC"
-    assert [
-        path.name for path in SOURCES if re.search(r"%-[a-zA-Z]", path.read_text("utf-8"))
-    ] == []
 
 
 def test_text_files_are_opened_with_an_encoding() -> None:
@@ -106,15 +69,6 @@ def test_json_keeps_letters_that_the_encoding_of_a_pipe_lacks(tmp_path: Path) ->
         "猫",
         "ß",
     ]
-
-
-@pytest.mark.usefixtures("windows")
-def test_a_port_that_is_in_use_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With SO_REUSEADDR, Windows lets two servers listen on one port."""
-    options: list[Any] = []
-    monkeypatch.setattr(socket.socket, "setsockopt", lambda _, *given: options.append(given))
-    assert serve._free_port("127.0.0.1", None) > 0
-    assert options == []
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from finegold.insight.majority import (
-    Voted,
-    n_flips,
-    tie_warnings,
-    voted_in_words,
-    what_was_voted,
-)
+from finegold.insight.majority import Voted, n_flips, tie_warnings, voted_in_words, what_was_voted
 from finegold.results.data import ResultData
 from finegold.system.memory import count
 from finegold.votes.encoding import MISSING, to_list
