@@ -257,7 +257,7 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
         plan.read_text(encoding="utf-8").replace('"seed": 0', '"seed": 7'), encoding="utf-8"
     )
     assert "the plan was edited" in refused("certify", votes, "--checks", sheet)
-    for words in (("--risk", "70%"), ("--risk", "often")):
+    for words in (("--risk", "0.7"),):
         refused("sample", votes, "-o", tmp_path / "s.csv", *words)
 
 

@@ -146,21 +146,13 @@ def test_the_command_prints_text_and_json(files):
     assert "all 4 0.800 0, 1 0.600 0.200" in lines
 
 
-def test_a_long_polarity_is_cut_on_the_terminal_only(tmp_path):
-    rows = "".join(f"{k},a,c{k}\n" for k in range(8))
-    votes = write(tmp_path / "v.csv", f"task,worker,label\n{rows}")
-    assert "c0, c1, c2, c3, c4 and 3 more" in succeed("coverage", votes).stdout
-    assert len(json_of("coverage", votes)["annotators"][0]["polarity"]) == 8
-
-
-@pytest.mark.parametrize(("name", "polarity"), [("out.csv", "0, 1"), ("out.parquet", [0, 1])])
-def test_the_table_is_written(files, tmp_path, name, polarity):
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_the_table_is_written(files, tmp_path, name):
     out = tmp_path / name
     succeed("coverage", files[0], *READING, "--truth", files[1], "-o", out)
     table = read_table(out)
     assert table.columns == list(BY_HAND)
-    first = table["polarity"][0]
-    assert (first.to_list() if isinstance(first, pl.Series) else first) == polarity
+    assert table["polarity"][0] == "0, 1"
 
 
 def test_a_saved_model_shows_expected_accuracies(files, tmp_path):

@@ -146,9 +146,7 @@ def _labels_of(columns: dict[str, bool], result: Result) -> pl.DataFrame:
 
 
 def _joined(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
-    """Return the tables of all questions in one, with a column of questions if there are several.
-    Columns that are numbers for one question and text for another become text.
-    """
+    """Return the tables of all questions in one, with a column of questions if there are several."""
     import polars as pl
 
     if list(results) == [""]:
@@ -157,11 +155,8 @@ def _joined(results: dict[str, Result], table_of: Callable[[Result], pl.DataFram
         table_of(result).select(pl.lit(question).alias("question"), pl.all())
         for question, result in results.items()
     ]
-    types = {
-        name: {each.schema.get(name) for each in tables} for name in ("task", "annotator", "label")
-    }
-    mixed: Any = dict.fromkeys((name for name, found in types.items() if len(found) > 1), pl.String)
-    return pl.concat([table.cast(mixed) for table in tables], how="diagonal")
+    # columns that are numbers for one question and text for another become text
+    return pl.concat(tables, how="diagonal_relaxed")
 
 
 OF_UPDATE = [name for name in o.OF_FIT if name not in ("method", "settings")]

@@ -14,10 +14,6 @@ from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import option
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import polars as pl
-
     from finegold.insight.agreement import Level
 
 
@@ -107,8 +103,8 @@ class Compare(Methods):
         out.print_frame("Tasks that two methods give the same label, in %", table, digits=1)
 
 
-# rows of a table of finegold agreement
-ROWS_SHOWN = 10
+# rows of a table of finegold agreement, and of finegold coverage
+ROWS_SHOWN, ANNOTATORS_SHOWN = 10, 30
 
 
 @o.on_votes(fit=(), repeated="all")
@@ -175,12 +171,6 @@ class Agreement:
             warn(note)
 
 
-# rows of the table of finegold coverage
-ANNOTATORS_SHOWN = 30
-# classes per annotator
-CLASSES_SHOWN = 5
-
-
 @o.on_votes(fit=())
 class Coverage(o.Truths):
     """Measure what each annotator or labelling function covers: coverage, polarity, overlaps,
@@ -195,21 +185,18 @@ class Coverage(o.Truths):
     json: bool = o.json_flag()
 
     def run(self, votes: o.Votes) -> None:
+        import polars as pl
+
         from finegold.insight.coverage_table import coverage as measure
         from finegold.insight.coverage_table import coverage_figures
-        from finegold.io.writers import check_table_path, write_frame
         from finegold.votes.frames import to_polars
 
         found = votes.read()
-        table = to_polars(measure(found, self.read_truth()))
-        figures = coverage_figures(found)
-
-        # CSV and TSV have no lists
-        def write(path: Path) -> None:
-            is_text = check_table_path(path)[0] in ("csv", "tsv")
-            write_frame(_classes_as_text(table) if is_text else table, path)
-
-        out.write_all({self.output: write})
+        table, figures = to_polars(measure(found, self.read_truth())), coverage_figures(found)
+        # CSV has no lists
+        polarity = pl.col("polarity").cast(pl.List(pl.String)).list.join(", ")
+        as_text = table.with_columns(polarity)
+        out.write_tables({self.output: lambda: as_text})
         if self.json:
             out.print_json({**figures, "annotators": table.to_dicts()})
             return
@@ -223,17 +210,4 @@ class Coverage(o.Truths):
             "annotators without any vote": f"{len(figures['never_voted']):,}",
         }
         out.print_figures(f"{tasks}, {annotators}, {n_classes}", rows.items())
-        widest = table.sort("coverage", descending=True, maintain_order=True)
-        out.print_frame("By coverage", _classes_as_text(widest, CLASSES_SHOWN), ANNOTATORS_SHOWN)
-
-
-def _classes_as_text(table: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
-    """Join the classes of each annotator with commas."""
-    import polars as pl
-
-    texts = []
-    for classes in table["polarity"].to_list():
-        rest = 0 if most is None else max(len(classes) - most, 0)
-        shown = ", ".join(map(str, classes[:most]))
-        texts.append(shown + (f" and {rest:,} more" if rest else ""))
-    return table.with_columns(pl.Series("polarity", texts, dtype=pl.String))
+        out.print_frame("By coverage", as_text.sort("coverage", descending=True), ANNOTATORS_SHOWN)

@@ -31,28 +31,20 @@ class Sample:
 
     output: str = o.table("The sheet to fill in, .csv or .xlsx.", flag=o.OUTPUT, required=True)
     n: int = o.number(100, "How many tasks to check.", flag="-n --checks", low=1)
-    risk: str = option("5%", "The share of accepted labels that may be wrong.", metavar="SHARE")
+    risk: float = o.number(0.05, "The share of accepted labels that may be wrong.", metavar="P")
     looks: int = o.number(1, "How often you will look at the results.", low=1, high=20)
     seed: int = o.number(0, "The seed of the draw.", low=0)
     items: str | None = o.path("What is shown of each task: a table with a task column.")
     json: bool = o.json_flag()
 
-    def share(self) -> float:
-        """Return the risk as a number."""
-        text = self.risk.strip()
-        try:
-            return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            raise InputError(f"--risk takes a share, such as 5% or 0.05, not {text!r}") from None
-
     def run(self, votes: o.Votes) -> None:
         from finegold.api import sample as api
         from finegold.api.fit import given_result
 
-        plan, risk = str(api.plan_path(self.output)), self.share()
+        plan = str(api.plan_path(self.output))
         out.check_files([], [plan], votes.files)
         source = None if given_result(votes.files) else (list(votes.files), votes.reading)
-        how: dict[str, Any] = {"risk": risk, "seed": self.seed, "looks": self.looks}
+        how: dict[str, Any] = {"risk": self.risk, "seed": self.seed, "looks": self.looks}
         drawn = api.draw(votes.result(), self.n, **how, items=self.items, source=source)
         out.write_all({self.output: out.frame_writer(lambda: drawn.sheet), plan: drawn.plan.write})
         if self.json:
