@@ -342,9 +342,12 @@ def agreement(
     N, scale = counts_of(single), _scale(single, level)
     weights = None if scale is None else _weights(scale, level)
     pairs, note = annotator_pairs(single, MIN_SHARED_TASKS, weights)
-    ranks = _ranks(N) if level == "ordinal" else scale
-    estimates = {"alpha": alpha(N, ranks), "fleiss": fleiss(N, weights)}
-    estimates["ac1" if weights is None else "ac2"] = gwet(N, weights)
+    # of ordered classes, alpha compares mean ranks among all votes on tasks with two votes
+    totals = N[N.sum(axis=1) >= 2].sum(axis=0)
+    ranks = np.cumsum(totals) - totals / 2 if level == "ordinal" else scale
+    fleiss, gwet = kappas(N, weights)
+    estimates = {"alpha": alpha(N, ranks), "fleiss": fleiss}
+    estimates["ac1" if weights is None else "ac2"] = gwet
     if scale is not None:
         estimates["icc"] = icc(single, scale)
     n, kappa = N.sum(axis=1), pairs.excess
@@ -425,39 +428,21 @@ def alpha(N: csr_array, scale: Floats | None = None) -> Estimate:
     return Estimate(float(1 - (V - 1) * A / B), influence, int(counted.sum()))
 
 
-def _ranks(N: csr_array) -> Floats:
-    """[K] Return the mean rank of each class among all votes on tasks with two votes."""
-    totals = N[N.sum(axis=1) >= 2].sum(axis=0)
-    return np.asarray(np.cumsum(totals) - totals / 2)
-
-
-def fleiss(N: csr_array, weights: Floats | None = None) -> Estimate:
-    """Return Fleiss' kappa. Chance agreement: two votes drawn from the mean class shares are equal."""
-    shares = _shares(N)
+def kappas(N: csr_array, weights: Floats | None = None) -> tuple[Estimate, Estimate]:
+    """Return Fleiss' kappa, and Gwet's AC1, or AC2 with weights."""
+    n, shares, K = N.sum(axis=1), _shares(N), N.shape[1]
+    agreed = _agreeing(N, weights)
+    # by chance, two votes drawn from the mean class shares are equal
     toward = shares if weights is None else weights @ shares
-    return _by_shares(N, weights, float(shares @ toward), 2 * toward)
-
-
-def gwet(N: csr_array, weights: Floats | None = None) -> Estimate:
-    """Return Gwet's AC1, or AC2 with weights. Chance agreement: annotators guess among K classes,
-    more often if the shares are even.
-    """
-    shares, K = _shares(N), N.shape[1]
+    fleiss = _beyond_chance(agreed, n >= 2, float(shares @ toward), 2 * (N @ toward) / n)
+    # by chance, annotators guess among K classes, more often if the shares are even
     each = (K if weights is None else float(weights.sum())) / max(K * (K - 1), 1)
     chance = each * float((shares * (1 - shares)).sum())
-    return _by_shares(N, weights, chance, each * (1 - 2 * shares))
-
-
-def _by_shares(N: csr_array, weights: Floats | None, chance: float, by_class: Floats) -> Estimate:
-    """`by_class` is the derivative of chance agreement with respect to each class share."""
-    n = N.sum(axis=1)
-    return _beyond_chance(_agreeing(N, weights), n >= 2, chance, (N @ by_class) / n)
+    return fleiss, _beyond_chance(agreed, n >= 2, chance, each * (N @ (1 - 2 * shares)) / n)
 
 
 def _beyond_chance(agreed: Floats, several: Flags, chance: float, slope: Floats) -> Estimate:
-    """Return (a - c) / (1 - c): a is the mean of `agreed` over the tasks with several votes, and
-    `slope` is how much each task moves chance agreement c.
-    """
+    """Return (a - c) / (1 - c); `slope` is how much each task moves chance agreement c."""
     if not several.any() or chance >= 1:
         return UNDEFINED
     mean = float(agreed[several].mean())
@@ -499,9 +484,7 @@ def icc(votes: Annotations, scale: Floats) -> Estimate:
 
 
 def _share_of_tasks(sums: Floats) -> Floats:
-    """Solve for the variances of tasks, annotators and errors whose expected sums of squares are
-    the observed ones, and return the share of the first.
-    """
+    """Solve for the variances whose expected sums of squares are the observed ones."""
     N, squares, by_task, by_annotator, total, tasks_squared, annotators_squared, T, W = sums
     overall = total**2 / N
     a, b = tasks_squared / N, annotators_squared / N

@@ -45,9 +45,7 @@ class Calibration:
     names: Names = field(repr=False)
 
     def curve(self) -> Any:
-        """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its
-        95 % interval.
-        """
+        """Return a data frame of bins of confidence: their accuracy with a 95 % interval."""
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
         n = np.bincount(of_bin, minlength=metrics.BINS)
@@ -135,9 +133,7 @@ def _best_temperature(posterior: Floats, truth: Codes) -> float:
     rows = np.maximum(posterior, MIN_PROBABILITY)
 
     def loss(log_temperature: float) -> float:
-        """Return the log loss plus a normal prior on the log temperature, which a few right labels
-        do not bound.
-        """
+        """Return the log loss, with a normal prior that bounds the log temperature."""
         prior = log_temperature**2 / (2 * len(truth))
         return metrics.log_loss(temper(rows, float(np.exp(log_temperature))), truth) + prior
 

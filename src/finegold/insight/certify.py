@@ -58,9 +58,7 @@ class Recalibration(NamedTuple):
 
 
 def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
-    """[T] Return the stratum of each task: runs of tasks in order of confidence with equal sums of
-    sqrt(c (1 - c)).
-    """
+    """[T] Return the stratum of each task: runs of equal sums of sqrt(c (1 - c))."""
     order = np.argsort(confidence, kind="stable")
     c = np.clip(confidence[order], LEAST, MOST)
     uncertainty = np.sqrt(c * (1 - c))
@@ -72,9 +70,7 @@ def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
 
 
 def allocate(sizes: Integers, n: int) -> Integers:
-    """Return the number of checks in each stratum: the same in all, as far as a stratum has so many
-    tasks.
-    """
+    """Return the checks in each stratum: the same in all, as far as there are so many tasks."""
     checks = np.zeros(len(sizes), np.int64)
     left = min(n, int(sizes.sum()))
     while left:
@@ -134,9 +130,7 @@ def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
 
 
 def by_confidence(confidence: Floats) -> Integers:
-    """Return the tasks in order of falling confidence; ties are in the order of `stratify`,
-    reversed.
-    """
+    """Return the tasks in order of falling confidence; ties as in `stratify`, reversed."""
     return np.argsort(confidence, kind="stable")[::-1]
 
 
@@ -160,9 +154,7 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
 
 
 def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
-    """Return the same labels with these confidences; the other classes share what is left. Known
-    truths stay.
-    """
+    """Return the same labels with these confidences; other classes share what is left."""
 
     def apply(posterior: Floats, label: Integers) -> Floats:
         before = np.take_along_axis(posterior, label[:, None], axis=1).astype(np.float64)
@@ -190,9 +182,7 @@ def accepted_strata(
     risk: float,
     alpha: float = 0.05,
 ) -> int:
-    """Return how many of the most confident tasks are accepted by checks of strata, of which the
-    last are surest.
-    """
+    """Return how many of the most confident tasks are accepted; the last stratum is surest."""
     # Unions of strata are tested, growing by a stratum, until the upper limit of their share of
     # wrong labels exceeds the risk. The first has half of the tasks and as many checks as an exact
     # test needs at least.
@@ -218,9 +208,7 @@ def weighted_interval(weight: Floats, right: Flags, alpha: float = 0.05) -> Inte
 
 
 def calibration_error(confidence: Floats, right: Flags, weight: Floats, bins: int = 5) -> float:
-    """Return the weighted mean distance of confidence and share of right labels over groups of
-    equal weight.
-    """
+    """Return the mean distance of confidence and accuracy over groups of equal weight."""
     order = np.argsort(confidence, kind="stable")
     w = weight[order] / weight.sum()
     group = np.minimum((bins * (np.cumsum(w) - w / 2)).astype(np.int64), bins - 1)

@@ -39,9 +39,7 @@ class Comparison:
         return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dict per method: flips of the majority vote, bound, time, and accuracy if truths
-        are known.
-        """
+        """Return a dict per method: flips, bound, time, and accuracy if truths are known."""
         rows = []
         for result in self.results:
             bound = result.steps[-1].bound
@@ -124,8 +122,6 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
 
 
 def _probability(probabilities: Floats, codes: Codes) -> Floats:
-    """[n] Return the probability of the class in each row; 0 for a class that the votes do not
-    have.
-    """
+    """[n] Return the probability of the class in each row; 0 for a class without votes."""
     known = codes < probabilities.shape[1]
     return np.where(known, probabilities[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)

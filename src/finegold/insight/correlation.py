@@ -95,9 +95,7 @@ def family_of(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CorrelatedAnnotators:
-    """Groups of correlated annotators; all annotators are worth as much as `effective` independent
-    ones.
-    """
+    """Groups of correlated annotators; all are worth `effective` independent ones."""
 
     n_annotators: int
     effective: float
@@ -115,9 +113,7 @@ class CorrelatedAnnotators:
     warnings: list[str] = field(default_factory=list)
 
     def groups(self) -> Any:
-        """Return a data frame with one row per group of annotators who agree more than their skill
-        explains.
-        """
+        """Return a data frame with one row per group of correlated annotators."""
         members = [np.flatnonzero(self.group == g) for g in range(len(self.excess))]
         who = [", ".join(map(str, to_list(self.names[m]))) for m in members]
         columns = {
@@ -130,9 +126,7 @@ class CorrelatedAnnotators:
         return make_frame(columns, like=self.names)
 
     def pairs(self) -> Any:
-        """Return a data frame of the pairs of annotators that share at least 20 tasks, the most
-        suspicious first.
-        """
+        """Return a data frame of pairs that share at least 20 tasks, the most suspicious first."""
         order = np.argsort(-self.found["z"], kind="stable")
         codes = {"annotator_1": self.one, "annotator_2": self.other}
         columns = {

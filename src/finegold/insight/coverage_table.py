@@ -1,8 +1,4 @@
-"""Measure what each annotator or labelling function covers: its votes, overlaps and conflicts, as
-shares of all tasks.
-
-Only sums over votes and cells are computed, never a dense table of tasks and annotators.
-"""
+"""Measure what each annotator or labelling function covers, as shares of all tasks."""
 
 from __future__ import annotations
 
@@ -99,9 +95,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
 
 
 def coverage_figures(votes: Annotations | ResultData) -> dict[str, Any]:
-    """Return the same shares for all annotators together: tasks with votes, with several
-    annotators, in conflict.
-    """
+    """Return the same shares for all annotators together, as plain values."""
     votes = single_votes(votes.annotations if isinstance(votes, ResultData) else votes)
     n_tasks = votes.n_tasks + len(votes.unlabelled)
     n_voted_for = np.diff(_classes_of(votes, votes.n_annotators).indptr)
@@ -126,9 +120,7 @@ def _shared(votes: Annotations) -> Flags:
 
 
 def _disputed(votes: Annotations) -> Flags:
-    """[T] Return whether several annotators vote on the task, for several classes: then every one
-    disagrees with another.
-    """
+    """[T] Return whether several annotators vote on the task, for several classes."""
     return _shared(votes) & (np.diff(votes.task_ptr) > 1)
 
 

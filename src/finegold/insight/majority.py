@@ -40,9 +40,7 @@ def n_flips(result: ResultData) -> int:
 
 
 def flipped_tasks(result: ResultData) -> Flags:
-    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold
-    truth.
-    """
+    """[T] Return whether the label has fewer votes than another class; False for gold truths."""
     # A set of labels is flipped if this holds for any of its options.
     if result.label_sets is not None:
         return outvoted_sets(result)
@@ -53,10 +51,7 @@ def flipped_tasks(result: ResultData) -> Flags:
 
 
 def flips(result: ResultData) -> Any:
-    """Return a data frame with one row per flipped task, most confident labels first.
-
-    The majority is the class with the most votes; the first of them if several are tied.
-    """
+    """Return one row per flipped task, the most confident first, with the reasons."""
     result = single_labels(result)
     votes = result.annotations
     tasks = np.flatnonzero(flipped_tasks(result))
@@ -100,9 +95,7 @@ def _in_words(parts: list[tuple[float, str]], class_shares: float) -> str:
 
 
 def contested(result: ResultData, below: float = CLOSE) -> Any:
-    """Return a data frame of the tasks whose label leads the next class by less than `below`,
-    closest first.
-    """
+    """Return the tasks whose label leads the next class by less than `below`, closest first."""
     result = single_labels(result)
     runner_up, margin = margins(result)
     tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
@@ -120,13 +113,7 @@ def contested(result: ResultData, below: float = CLOSE) -> Any:
 
 
 def why(result: ResultData, task: Any, against: Any = None) -> Any:
-    """Return a data frame with one row per vote on this task: how strongly it supports the label
-    over another class.
-
-    The other class is `against`. By default it is the class with the most votes, or the second most
-    probable class if the label has the most votes. The first row, without an annotator, compares
-    how frequent both classes are.
-    """
+    """Return one row per vote on this task; the first compares how frequent both classes are."""
     result = single_labels(result)
     code = int(match([task], result.task_names)[0])
     if code == MISSING:

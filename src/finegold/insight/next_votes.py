@@ -43,9 +43,7 @@ MIN_PROBABILITY = 1e-12
 
 
 class Advice(NamedTuple):
-    """Advice on an annotator: drop if their votes are useless, retrain if they are clearly less
-    accurate than usual.
-    """
+    """Drop an annotator whose votes are useless, retrain one who is clearly worse than usual."""
 
     annotator: int
     action: str
@@ -163,9 +161,7 @@ def plan(
 def expected_gains(
     result: ResultData, annotators: Sequence[Any] | None = None
 ) -> tuple[Floats, Flags]:
-    """[T] Return the gain of one more vote on each task, and whether every annotator has voted on
-    it.
-    """
+    """[T] Return the gain of one more vote, and whether every annotator has voted."""
     activity: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
     if annotators is not None:
         codes = match(list(annotators), result.annotator_names)
@@ -217,9 +213,7 @@ def _groups(accuracy: Floats, activity: Floats) -> Integers:
 
 
 def _advice(result: ResultData) -> list[Advice]:
-    """Return advice on annotators who are clearly less accurate than the median; those whose votes
-    do not depend on the truth (`insight.spam`) are to drop.
-    """
+    """Return advice on annotators who are clearly less accurate than the median."""
     n_votes, accuracy = result.votes_per_annotator, result.accuracy
     judged = n_votes >= MIN_VOTES
     usual = float(np.median(accuracy[judged])) if judged.any() else 0.0

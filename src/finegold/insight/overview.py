@@ -113,9 +113,7 @@ def caution(result: ResultData) -> str:
 
 
 def trust(result: ResultData, truth: Any = None) -> Trust:
-    """Return how far the labels of a result can be trusted. Known truths, if given, test its
-    probabilities.
-    """
+    """Return how far labels can be trusted; known truths, if given, test probabilities."""
     if result.label_sets is not None:
         truth = None if truth is None else true_answers(result.annotations, truth)
         result = single_labels(result)

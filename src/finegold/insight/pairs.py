@@ -85,9 +85,7 @@ class AnnotatorPairs(NamedTuple):
 def group_pairs(
     one: Integers, other: Integers, n: int, least: int
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return the annotators of each distinct pair that occurs often enough, how often it does, and
-    the pair of each row, or -1.
-    """
+    """Return the pairs that occur often enough, how often, and the pair of each row or -1."""
     key, pair, times = np.unique(
         np.minimum(one, other) * n + np.maximum(one, other), return_inverse=True, return_counts=True
     )

@@ -48,11 +48,7 @@ class Spam(NamedTuple):
 
 
 def spammers(result: ResultData) -> Any:
-    """Return a data frame with one row per annotator, the most suspicious first.
-
-    `kind` is "one class" or "random" if the votes do not depend on the truth, "inverted" if they
-    are wrong more often than by chance, and empty otherwise.
-    """
+    """Return a data frame with one row per annotator, the most suspicious first."""
     result = single_labels(result)
     suspicion = spam(result)
     order = np.lexsort((-suspicion.evidence, suspicion.kind == ""))
@@ -103,7 +99,5 @@ def spam(result: ResultData) -> Spam:
 
 
 def _log_rising(a: Floats | float, n: Floats) -> Floats:
-    """Return log Gamma(a + n) / Gamma(a), a factor of the Dirichlet-multinomial likelihood of n
-    votes.
-    """
+    """Return log Gamma(a + n) / Gamma(a), a factor of the likelihood of n votes."""
     return np.asarray(gammaln(a + n) - gammaln(a))

@@ -20,23 +20,17 @@ Flags = NDArray[np.bool_]
 
 
 def single_labels(result: ResultData) -> ResultData:
-    """Return a result with one label per task: if labels are sets, a question of yes or no per task
-    and option.
-    """
+    """Return a result with one label per task: sets become a question per task and option."""
     return result if result.label_sets is None else as_questions(result)
 
 
 def single_votes(votes: Annotations) -> Annotations:
-    """Return votes for one class each: if they are sets of labels, those for no and yes for each
-    task and option.
-    """
+    """Return votes for one class each: of sets, those for no and yes per task and option."""
     return all_questions(votes) if votes.multi else votes
 
 
 def true_answers(votes: Annotations, truth: Any) -> Codes:
-    """[T * O] Return the true answer to the question of each task and option, if votes are sets of
-    labels.
-    """
+    """[T * O] Return the true answer to the question of each task and option of sets."""
     known, options = match_sets(votes, truth), to_list(votes.class_names)[:-1]
     answers = np.full((votes.n_tasks, len(options)), MISSING, np.int32)
     answers[known.task] = [[option in labels for option in options] for labels in known.sets]

@@ -1,8 +1,4 @@
-"""Write a result as one HTML file, or its figures as SVG files.
-
-`sections` turns a result into plain values, `page` holds their templates, and `html` puts both
-together, for the report and for the studio.
-"""
+"""Write a result as one HTML file, or its figures as SVG files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The sections of the report: a function of a result and a template for each.
-
-The report shows all sections that apply to a result; the studio serves them one by one, as HTML
-without scripts and without inline styles.
-"""
+"""The sections of the report and of the studio: a function of a result and a template for each."""
 
 from __future__ import annotations
 

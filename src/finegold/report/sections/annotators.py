@@ -103,15 +103,12 @@ def annotators(subject: Subject) -> View:
         "shown": rows_shown,
         "ranking": table(ranked),
         "ranking_shown": ranking_shown,
-        # empty if there are few
         "dots": table(dots),
         "dots_shown": Shown(len(dots), n, "number of votes", ANNOTATORS_TABLE),
-        # by the code of the annotator
         "confusions": confusions,
         "classes": texts(result.class_names, classes),
         # number, members, members left out, excess agreement: 1 for copies
         "groups": groups,
-        # number of independent annotators
         "effective": correlated.effective,
         "n_suspects": int((kind != "").sum()),
         "prototypes": []

@@ -49,7 +49,6 @@ def classes(subject: Subject) -> View:
             # of the tasks, by the posterior
             "expected": plain(expected[k]),
             "votes": plain(of_votes[k]),
-            # mean, of the tasks with this label
             "confidence": plain(sure[k] / n[k]) if n[k] else None,
             # how often annotators vote for it when it is the truth
             "recall": recall.get(k),
@@ -93,7 +92,6 @@ def prototypes(subject: Subject) -> View:
         found.append(
             {
                 "number": s + 1,
-                # of the votes that follow it
                 "share": plain(shares[s]),
                 # of an annotator who follows only this one, weighted by the class frequencies
                 "accuracy": plain(known.class_prior @ np.diag(whole)),

@@ -59,7 +59,6 @@ def quality(subject: Subject) -> View:
     return {
         "n_tasks": len(result.label_codes),
         "n_votes": int(result.votes_per_task.sum()),
-        # labels that were given as gold
         "n_gold": n_gold,
         "n_unlabelled": len(result.unlabelled),
         # contested, tied, or against the majority of the votes
@@ -71,7 +70,6 @@ def quality(subject: Subject) -> View:
         "headline": headline,
         "sentences": words,
         "warnings": [as_sentence(each) for each in warnings],
-        # of the probabilities of labels
         "histogram": [{"low": low, "high": high, "n": n} for low, high, n in bins],
     }
 
@@ -126,7 +124,6 @@ def _compare(result: ResultData, truth: Codes) -> View | None:
         "n": int(known.sum()),
         "accuracy": metrics.accuracy(result.posterior, truth),
         "majority": metrics.accuracy(shares, truth),
-        # mean of the method's probabilities of these labels
         "confidence": float(result.confidence[known].mean()),
     }
 

@@ -44,7 +44,6 @@ def options(subject: Subject) -> View:
     return {
         "n_gold": int((votes.gold >= 0).sum()),
         "labels_per_task": float(has.sum() / votes.n_tasks),
-        # metrics, if truths are known
         "compared": compared,
         "rows": sorted(rows, key=lambda row: -row[2]),
     }

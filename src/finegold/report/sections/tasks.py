@@ -22,14 +22,9 @@ MAX_VOTES = 30
 
 # The reasons for doubt, each with its meaning.
 REASONS = {
-    "contested": (
-        f"the label is less than {100 * CLOSE:.0f} percentage points more probable than the next"
-        " class"
-    ),
+    "contested": f"the label leads the next class by less than {100 * CLOSE:.0f} percentage points",
     "tied": "several classes are equally probable",
-    "flipped": (
-        "another class has more votes than the label: the method gives the minority more weight"
-    ),
+    "flipped": "another class has more votes: the method gives the minority more weight",
 }
 
 
