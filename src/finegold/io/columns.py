@@ -144,9 +144,7 @@ def columns_of(table: Table) -> Iterator[None]:
 
 
 def find_columns(columns: Sequence[Any], name_of: dict[Role, Any]) -> list[Any]:
-    """Return the column of each role: the one that the user names, or the only one with a usual
-    name.
-    """
+    """Return the column of each role: the one that is named, or the only one with a usual name."""
     given = {role: name for role, name in name_of.items() if name is not None}
     found = {role: [named_column(columns, name, role)] for role, name in given.items()}
     free = [column for column in columns if [column] not in found.values()]
@@ -178,9 +176,7 @@ def find_column(columns: Sequence[Any], role: Role, name: Any) -> Any:
 
 
 def candidates(columns: Iterable[Any], role: Role) -> list[Any]:
-    """Return the columns with a name of the role: those with a usual one, or else those with
-    another.
-    """
+    """Return the columns with a usual name of the role, or else those with another name."""
     names = [(column, bare_name(column)) for column in columns]
     for words in (role.words, *role.others):
         if matches := [column for column, name in names if name in words]:
@@ -410,9 +406,7 @@ def survey_name(column: Any) -> str:
 
 
 def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> list[Any]:
-    """Return the columns of a table that the user calls wide, without row numbers, ids, texts and
-    derived labels.
-    """
+    """Return the columns of a wide table without row numbers, ids, texts and derived labels."""
     labels, groups = _groups_of_votes(table, columns, ids)
     votes = {*max(groups, key=len, default=[])}
 
@@ -445,9 +439,7 @@ def _groups_of_votes(
 
 
 def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
-    """Group columns that share labels, directly or through others: half of the labels of the
-    smaller set.
-    """
+    """Group columns that share half of the labels of the smaller set, also through others."""
     groups: list[tuple[list[Any], set[str]]] = []
     for column, own in labels.items():
         near = [

@@ -107,9 +107,7 @@ def problems_of_text(source: Source) -> Iterator[InputError]:
 
 
 def ragged_line(source: Source, may_omit: int = 0) -> InputError | None:
-    """Return what is wrong with the first line of too many or too few fields; None if there is
-    none.
-    """
+    """Return what is wrong with the first line of too many or too few fields."""
     width = 0
     for line, record in records(source, source.delimiter):
         width = width or len(record)
@@ -134,9 +132,7 @@ LONGEST_NAME = 60
 
 
 def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
-    """Return what is wrong with the first line of a text: a title above the names of the columns,
-    or data.
-    """
+    """Return what is wrong with a first line that holds a title, or data."""
     # Options of reading repair it in files of votes; other files have to be repaired themselves.
     if not source.is_delimited or source.header != 1:
         return None
@@ -350,9 +346,7 @@ def describe_columns(table: pl.DataFrame) -> str:
 def explain_lost_columns(
     error: roles.LostColumnsError, opened: Table, shape: roles.Shape | None = None
 ) -> InputError:
-    """Return the error about columns with what the table looks like, and the options that would
-    read it.
-    """
+    """Return the error with what the table looks like, and options that would read it."""
     columns, source = opened.columns, opened.sources[0] if opened.sources else None
     # no option names the header of other files
     of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)

@@ -307,9 +307,7 @@ def _unpivot(
 def _cell_columns(
     columns: Sequence[Any], named: Any, others: set[Any], is_transposed: bool
 ) -> list[Any]:
-    """Return the columns of annotators, or of tasks: those that the user names, or all but those of
-    the others, truths, people and times. Patterns may name tasks.
-    """
+    """Return the columns of annotators, or of tasks, that the user names, or all that are left."""
     role = roles.TASK if is_transposed else roles.ANNOTATOR
     if isinstance(named, str):
         patterns = [pattern.strip() for pattern in named.split(",")] if is_transposed else [named]
@@ -444,9 +442,7 @@ def _assemble_classes(
 
 
 def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
-    """Return the cells that are votes, and whether they are sets. Report words that may be classes,
-    or no votes.
-    """
+    """Return the cells that are votes, and whether they are sets; report doubtful words."""
     labels = spelling.drop_missing(long.label, options.no_vote)
     n_dropped = len(long.label.names) - len(labels.names)
     words = spelling.count_no_votes(long.label, labels) if n_dropped else {}
@@ -489,9 +485,7 @@ def _unify(
 
 
 def _refuse_lost(long: LongFrame, labels: Labels) -> None:
-    """Refuse a label without a task or an annotator, which is a mistake in the file, and a column
-    of labels that probably holds texts or ids.
-    """
+    """Refuse a label without a task or an annotator, and a column of texts or ids as labels."""
     n_classes, most = len(labels.coded.names), limit("CLASSES", MAX_CLASSES)
     if not labels.are_sets and n_classes > most and long.label_column:
         column = f'in the column "{long.label_column}"'

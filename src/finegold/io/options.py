@@ -204,9 +204,7 @@ class ReadOptions(Options):
 
 
 class Reading(TypedDict, total=False):
-    """The fields of `ReadOptions` as typed keywords of functions that read votes; a test compares
-    the two.
-    """
+    """The fields of `ReadOptions` as typed keywords; a test compares the two."""
 
     task: str | Sequence[str] | None
     annotator: str | Sequence[str] | None

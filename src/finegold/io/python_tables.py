@@ -55,9 +55,7 @@ def as_frame(votes: Any) -> pl.DataFrame:
 
 
 def with_index(frame: Any) -> Any:
-    """Make columns of the named levels of a pandas index; one without names is called as CSV files
-    call it: "".
-    """
+    """Make columns of the levels of a pandas index; one without a name is called ""."""
     import narwhals as nw
 
     index = nw.maybe_get_index(frame)

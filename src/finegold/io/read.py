@@ -160,9 +160,7 @@ def read_each(
 
 
 def read_each_with(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
-    """Read the votes of each question with options as they are declared. A table has one question,
-    without a name.
-    """
+    """Read the votes of each question; a table has one, with the name ""."""
     questions = _read(votes, _complete(options))
     warn_of(finding for found in questions.values() for finding in found.hygiene.findings)
     return questions
@@ -224,9 +222,7 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
 
 
 def _read_judges(votes: Any, options: ReadOptions) -> dict[str, Annotations] | None:
-    """Return the votes of a log of LLM judges by criterion, with the swap of answers undone; None
-    for anything else.
-    """
+    """Return the votes of a log of LLM judges by criterion; None for anything else."""
     is_plain = options.layout is not None or options.format is not None or options.names_columns
     if is_plain or not _may_be_judges(votes):
         return None
@@ -355,9 +351,7 @@ def read_alias(alias: Any) -> dict[str, Any]:
 
 
 def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table, list[Finding]]:
-    """Add the annotators as a column, if there are several files with tasks and labels and without
-    annotators.
-    """
+    """Take files with tasks and labels and without annotators for those of one each."""
     columns = opened.columns
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
     # names without endings; or those of the folders, where all files are called alike
@@ -375,9 +369,7 @@ def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table
 
 
 def refuse_parts_of_one_table(opened: Table, votes: Annotations) -> None:
-    """Refuse files that were taken for those of one annotator each and turn out to be parts of one
-    table.
-    """
+    """Refuse files that turn out to be parts of one table and not those of annotators."""
     if not any(source.annotator for source in opened.sources):
         return
     is_twice = votes.counts.repeated > 0

@@ -93,9 +93,7 @@ def content_of_records(seen: Source) -> pl.DataFrame | None:
 def content_of_votes(
     votes: Any, options: ReadOptions, tasks: Sequence[str], classes: Collection[str]
 ) -> pl.DataFrame:
-    """Return what a person who checks these tasks may see of them: columns that are the same in all
-    rows of a task.
-    """
+    """Return what a person who checks these tasks may see of them."""
     # Columns that hold nothing but classes are left out, because they may give the label away. What
     # cannot be read shows nothing: reading the votes reports what is wrong.
     content, named = None, [options.annotator, options.label]
@@ -125,9 +123,7 @@ def content_of_votes(
 
 
 class Answers(NamedTuple):
-    """A filled sheet: the truth of each task, None where it is blank, and the samples that its rows
-    belong to.
-    """
+    """A filled sheet: the truth of each task, None where it is blank, and the samples in it."""
 
     truths: dict[str, str | None]
     samples: set[str]

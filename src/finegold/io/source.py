@@ -219,9 +219,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[tuple[str, ...]]:
-        """The header of a table and, of a delimited text, the next few rows; nothing if these
-        cannot be read.
-        """
+        """The header of a table and, of a delimited text, a few rows, if they can be read."""
         with suppress(ValueError, *UNREADABLE):
             if self.format == "parquet":
                 return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
@@ -275,9 +273,7 @@ def reading(source: Source) -> Iterator[None]:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole
-    process.
-    """
+    """Raise the limit of the csv module, 128 KiB per field, for a while."""
     before = csv.field_size_limit(MAX_FIELD_BYTES)
     try:
         yield
@@ -302,9 +298,7 @@ def is_files(votes: object) -> bool:
 
 
 def sources_of(votes: Any) -> list[Source]:
-    """Return every file meant, in the order given; those of a pattern or a folder are sorted by
-    name.
-    """
+    """Return every file meant, in the order given; those of a pattern or a folder by name."""
     # Sources that this function made before are returned as they are.
     if not isinstance(votes, list | tuple | str | os.PathLike | Source):
         content = votes.read()
@@ -360,9 +354,7 @@ def _expand(path: str) -> list[Source]:
 
 
 def _regular_file(path: Path) -> Source:
-    """Return a file as a source. A pipe, such as <(zcat votes.gz), can be read once only, so it is
-    read whole.
-    """
+    """Return a file as a source. A pipe can be read once only, so it is read whole."""
     shown = str(path).encode(errors="backslashreplace").decode()
     if shown != str(path):
         raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
@@ -370,9 +362,7 @@ def _regular_file(path: Path) -> Source:
 
 
 def _data_files(folder: Path, path: str) -> list[Source]:
-    """Return the data files of a folder; if there are none, those of its subfolders, as some tools
-    write them.
-    """
+    """Return the data files of a folder; if there are none, those of its subfolders."""
     for inside in (folder.iterdir(), folder.rglob("*")):
         paths = [file for file in sorted(inside) if file.is_file() and file.name[0] != "."]
         tables = [file for file in paths if by_extension(file)[0]]
@@ -489,9 +479,7 @@ def _look_at_json(source: Source, is_list: bool) -> tuple[str, dict[str, Any]]:
 
 
 def _first_record(text: str) -> str:
-    """Return the first object of a JSON text. If the text ends inside it, cut it behind its last
-    complete value, and close what is open.
-    """
+    """Return the first object of a JSON text; one that is cut ends behind its last whole value."""
     closing_marks, cut = "", ""
     for found in JSON_MARKS.finditer(text):
         mark = found[0]
@@ -507,9 +495,7 @@ def _first_record(text: str) -> str:
 
 
 def by_extension(data: Path | bytes) -> tuple[str, str]:
-    """Return the format and the compression that the name of a file tells; empty texts if it does
-    not.
-    """
+    """Return the format and the compression that the name of a file tells, or empty texts."""
     suffixes = [] if isinstance(data, bytes) else [suffix.lower() for suffix in data.suffixes[-2:]]
     if not suffixes:
         return "", ""
@@ -526,9 +512,7 @@ def by_magic(start: bytes) -> str:
 
 
 def is_workbook(source: Source) -> bool:
-    """Recognise a workbook by its content, because any file may be called .xls; a damaged one by
-    its name.
-    """
+    """Recognise a workbook by its content; a damaged one by its name."""
     if not source.start.startswith(ZIP):
         return source.start.startswith(OLE)
     is_named = source.name.lower().endswith(workbooks.SUFFIXES)
@@ -570,9 +554,7 @@ WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", 
 
 
 def with_dialect(votes: Any, encoding: str | None, separator: str | None, header: int) -> Any:
-    """Return files as sources that are read as the user says. Without any of these, the votes come
-    back as they are.
-    """
+    """Return files as sources that are read as the user says, if the user says anything."""
     mark = WORDS.get(separator or "", separator or "")
     if mark and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
         known = ", ".join(word for word in WORDS if word.isalpha())

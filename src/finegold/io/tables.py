@@ -267,9 +267,7 @@ def _cells(column: Any) -> pl.Series:
 
 
 def _without_headers(batch: pl.DataFrame, is_first: bool) -> tuple[pl.DataFrame, int]:
-    """Return a batch in which rows that repeat the names of the columns are blank, and how many
-    did. The first row of a file may be a second header with other names.
-    """
+    """Make rows blank that repeat the header, or are a second one; return how many there are."""
     names = [name.strip().lower() for name in batch.columns]
     if len(names) < 2 or not len(batch):
         return batch, 0
@@ -306,9 +304,7 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
 
 
 def _scan_json(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan JSON Lines, or a list of objects, as pandas writes with orient="records". What Polars
-    does not take, such as NaN, Python parses.
-    """
+    """Scan JSON Lines, or a list of objects. Python parses what Polars does not take (NaN)."""
     is_lines = source.format == "jsonl"
     # Polars takes such a path for a pattern
     is_pattern = isinstance(source.data, Path) and any(mark in str(source.data) for mark in "*?[")

@@ -40,9 +40,7 @@ OWN_COLUMNS = ["label", "confidence", "n_votes", "tied"]
 
 
 class GoldColumn(str):
-    """The name of a column of the votes' own table with the gold truths. It is never taken for a
-    path.
-    """
+    """The name of a column with the gold truths, which is never taken for a path."""
 
 
 class Truth(NamedTuple):
@@ -148,9 +146,7 @@ def one_per_task(
 
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
-    """Return the column of the votes' own table with the gold truths, or None if they are
-    elsewhere.
-    """
+    """Return the column of the votes' own table with the gold truths, if they are there."""
     if isinstance(gold, str) and gold in columns:
         return str(gold)
     if isinstance(gold, GoldColumn):
@@ -171,9 +167,7 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
 def gold_codes(
     truth: Truth, truths: Codes, names: Names, votes: Sequence[Codes], normalise: bool = False
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
-    """Return tasks and truths as codes, for tasks with votes only, and the names of the other
-    tasks.
-    """
+    """Return tasks with votes and their truths as codes, and the names of the other tasks."""
     codes = spelling.match_ids(to_list(truth.task), names, normalise)
     is_used = (codes != MISSING) & np.isin(codes, votes[0][votes[2] != MISSING])
     return (codes[is_used], truths[is_used]), to_list(truth.task[np.flatnonzero(~is_used)])
@@ -182,9 +176,7 @@ def gold_codes(
 def find_unused_gold(
     n_unused: int, n_truths: float = np.inf, gold: Any = None, task: Any = None
 ) -> list[Finding]:
-    """Report truths whose tasks have no votes. If these are most of them, show how each side writes
-    ids.
-    """
+    """Report truths of tasks without votes; if these are most, show how each side writes ids."""
     text = f"{n_unused:,} gold truths belong to tasks without votes and are not used"
     if n_unused * 2 > n_truths:
         text += f": {_sides('gold has', gold, task)}; check that ids are written alike"
@@ -252,9 +244,7 @@ def match_truth(
 
 
 def _report_new_classes(key: Key, of_file: str) -> None:
-    """Warn of truths that are no classes of the votes if they look like them, or are most truths;
-    refuse them if they are all.
-    """
+    """Warn of truths that are no classes of the votes; refuse them if they are all."""
     known = len(key.class_names) - key.n_new_classes
     alike = spelling.look_alikes(key.class_names[known:], key.class_names[:known])
     if not known or not (alike or key.n_unvoted * 2 > key.n_known):
@@ -319,9 +309,7 @@ class TruthSets(NamedTuple):
 def match_sets(
     votes: Annotations, truth: Any, *, task: str | None = None, label: str | None = None
 ) -> TruthSets:
-    """Match known sets to the tasks of votes. Options are spelled as in the votes if these were
-    normalised.
-    """
+    """Match known sets to the tasks of votes, spelled as the options of the votes."""
     tasks, cells = map(to_list, read_truth(as_texts(truth), task=task, label=label))
     codes = match(tasks, votes.task_names)
     options = to_list(votes.class_names)[:-1]
@@ -348,9 +336,7 @@ def match_sets(
 
 
 def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Finding]]:
-    """Return the votes with these known sets. Options that nobody chose cannot be known, unless
-    they are listed.
-    """
+    """Return the votes with these known sets, without options that nobody chose or listed."""
     truths, findings = match_sets(votes, gold), list[Finding]()
     code_of = {name: code for code, name in enumerate(to_list(votes.class_names)[:-1])}
     if new := sorted(set().union(*truths.sets) - code_of.keys()):

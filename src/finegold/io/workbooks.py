@@ -31,11 +31,7 @@ FAILED = 1
 
 
 def read_sheet(name: str, data: Path | bytes, sheet: str | None = None) -> tuple[str, bytes]:
-    """Return the name and the text of a sheet: of the only one that is not empty, if none is named.
-
-    Raises:
-        InputError: If there is not one such sheet, or if the workbook cannot be read.
-    """
+    """Return the name and the text of a sheet, or of the only one that is not empty."""
     found, text = _run(name, data, sheet)
     names, filled = (", ".join(f'"{each}"' for each in found[key]) for key in ("sheets", "filled"))
     if len(found["filled"]) == 1:
