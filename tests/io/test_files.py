@@ -245,7 +245,9 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path, monkeypatch: pytest.Monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
-    with pytest.raises(InputError, match=r"v\.csv may not be read; check its permissions"):
+    with pytest.raises(
+        InputError, match=r"v\.csv cannot be read: Permission denied; check its permissions"
+    ):
         read(path)
 
 

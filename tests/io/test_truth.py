@@ -122,9 +122,8 @@ def test_truths_are_read_once_each_from_columns_that_can_be_named(tmp_path: Path
     path = write(tmp_path / "gold.csv", "a,b\nt1,x\n")
     truth = read_truth(path, task="a", label="b")
     assert (to_list(truth.task), to_list(truth.truth)) == (["t1"], ["x"])
-    with pytest.raises(InputError, match=r"no truth column; use truth_label=.b.") as caught:
+    with pytest.raises(InputError, match=r"no truth column.*truth_label=NAME"):
         read_truth(path, task="a")
-    assert caught.value.remedies[0].options == {"truth_label": "b"}
 
 
 def test_truths_are_matched_to_tasks_and_classes(tmp_path: Path) -> None:

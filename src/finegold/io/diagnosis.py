@@ -23,7 +23,7 @@ from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io import columns as roles
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, Column, count_pairs, kappa_of
 from finegold.io.source import AGAIN, BOM, DAMAGED, Source, records
-from finegold.votes.encoding import text_of
+from finegold.votes.encoding import listed, text_of
 from finegold.votes.labels import is_missing, shortest_number
 
 if TYPE_CHECKING:
@@ -147,13 +147,9 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
     filled = [sum(map(bool, row)) for row in rows[:MOST_LINES]]
     width = max(filled)
     first = filled.index(width)
-    names = [cell for cell in rows[first] if cell]
-    below = [row for row in rows[first + 1 : MOST_LINES] if any(row)]
-    are_known = any(roles.bare_name(name) in roles.KNOWN for name in names)
-    are_names = len(set(names)) == len(names) and max(map(len, names), default=0) <= LONGEST_NAME
-    are_names &= are_known or (len(names) > 2 and not any(map(shortest_number, names)))
-    is_table = sum(len(row) == len(rows[first]) for row in below) > 0.9 * max(len(below), 1)
-    if first and width > 1 and max(filled[:first]) <= max(1, width // 2) and are_names and is_table:
+    are_known = any(roles.bare_name(cell) in roles.KNOWN for cell in rows[first])
+    are_names = are_known or not any(map(shortest_number, rows[first]))
+    if first and width > 1 and max(filled[:first]) <= max(1, width // 2) and are_names:
         what = "line 1 holds a title" if first == 1 else f"lines 1 to {first} hold a title"
         what = what if any(filled[:first]) else "the first line is blank"
         remedy = use(header=first + 1) if is_of_votes else use(text="remove the lines above")
@@ -327,17 +323,15 @@ def describe_columns(table: pl.DataFrame) -> str:
     parts = []
     for rows in list(table.iter_columns())[:MOST_DESCRIBED]:
         distinct = [
-            *dict.fromkeys(text_of(value) for value in rows.to_list() if not is_missing(value))
+            *dict.fromkeys(text_of(each) for each in rows.to_list() if not is_missing(each))
         ]
-        examples = [" ".join(value.split()) for value in distinct[:MOST_EXAMPLES]]
+        texts = [" ".join(value.split()) for value in distinct[: MOST_EXAMPLES + 1]]
         cut = [
-            f"{text[:LONGEST_EXAMPLE].rstrip()}..." if len(text) > LONGEST_EXAMPLE else text
-            for text in examples
+            f"{text[:LONGEST_EXAMPLE]}..." if len(text) > LONGEST_EXAMPLE else text
+            for text in texts
         ]
         number = f"{len(distinct):,} {'value' if len(distinct) == 1 else 'values'}"
-        all_differ = " all different," if len(distinct) == len(rows) > 1 else ""
-        number += ":" if len(distinct) <= len(cut) else f",{all_differ} such as"
-        listing = f"{number} {', '.join(cut)}" if cut else "blank"
+        listing = f"{number}: {listed(cut, MOST_EXAMPLES)}" if cut else "blank"
         parts.append(f'"{rows.name}" ({listing})')
     n_more = table.width - MOST_DESCRIBED
     return ", ".join([*parts, *([f"and {n_more:,} more"] if n_more > 0 else [])])
@@ -367,10 +361,6 @@ def explain_lost_columns(
         remedy = use("if a character that was not found separates columns", separator=mark)
         return InputError(problem, opened.name, [remedy] if opened.is_text else [])
     table = opened.head(max(CELLS // len(columns), 100))
-    if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.known:
-        # there is no other choice
-        (other,) = (name for name in columns if name != error.known["task"])
-        return InputError(error.problem, error.where, [use(truth_label=str(other))])
     if of_votes:
         # or several could have it
         lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in error.known]

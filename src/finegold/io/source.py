@@ -281,11 +281,6 @@ def long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def skip_bom(file: BinaryIO) -> None:
-    if file.read(len(BOM)) != BOM:
-        file.seek(0)
-
-
 # From what the user names to sources.
 
 
@@ -317,10 +312,7 @@ def _expand(path: str) -> list[Source]:
     if not path:
         raise InputError("the path is empty; name a file")
     if "://" in path and is_database(path):
-        remedies = [
-            use(text="where votes are read", query=Placeholder('"SELECT ..."')),
-            Remedy(text="make a file of it with finegold convert"),
-        ]
+        remedies = [use(text="where votes are read", query=Placeholder('"SELECT ..."'))]
         raise InputError(f"{parse(path).name} is a database, not a file", remedies=remedies)
     target = Path(path).expanduser()
     book, has_sheet, sheet = path.rpartition(workbooks.SHEET_MARK)
@@ -337,13 +329,12 @@ def _expand(path: str) -> list[Source]:
             raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
         if has_sheet and Path(book).expanduser().is_file():
             return [sheet_text(_regular_file(Path(book).expanduser()), sheet)]
-    except PermissionError:
-        raise InputError(f"{path} may not be read; check its permissions") from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
-        # a name that cannot be one
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} cannot be read: {error}; check the name") from None
+        # a folder that may not be entered, a name that cannot be one
+        problem = f"{path} cannot be read: {error}; check the name and its permissions"
+        raise InputError(problem) from None
     folder = target.parent
     if not folder.is_dir():
         raise InputError(f"there is no file {path}; nor is there a folder {folder}")
@@ -390,12 +381,9 @@ def sniff(source: Source) -> Source:
         return source
     try:
         actual = by_magic(source.start)
-    except PermissionError:
-        words = f"{source.name} may not be read; check its permissions (chmod u+r)"
-        source.problem = InputError(words)
-        return source
     except OSError as error:
-        source.problem = InputError(f"{source.name} cannot be read: {error.strerror}")
+        words = f"{source.name} cannot be read: {error.strerror}; check its permissions"
+        source.problem = InputError(words)
         return source
     by_name, compression = by_extension(source.data)
     source.compression = actual if actual in ("gzip", "zstd") else compression

@@ -178,12 +178,8 @@ class Table:
                 for batch in batches(source, scan, columns):
                     numbers = [as_integers(batch[name]) for name in fractions]
                     nested = [c for c in batch.iter_columns() if c.name in lists and _is_nested(c)]
-                    yield (
-                        number,
-                        batch.with_columns(
-                            *(each for each in numbers if each is not None), *map(_cells, nested)
-                        ),
-                    )
+                    fixed = [each for each in numbers if each is not None]
+                    yield number, batch.with_columns(*fixed, *map(_cells, nested))
             return
         try:
             frame = self.frame
@@ -269,11 +265,11 @@ def _cells(column: Any) -> pl.Series:
 def _without_headers(batch: pl.DataFrame, is_first: bool) -> tuple[pl.DataFrame, int]:
     """Make rows blank that repeat the header, or are a second one; return how many there are."""
     names = [name.strip().lower() for name in batch.columns]
+    usual = [batch.columns[0], names[0], names[0].upper(), names[0].title()]
     if len(names) < 2 or not len(batch):
         return batch, 0
-    first = batch.to_series().str.strip_chars().str.to_lowercase() == names[0]
     is_second = is_first and sum(bare_name(cell) in KNOWN for cell in batch.row(0)) > 1
-    if not (is_second or first.any()):
+    if not (is_second or batch.to_series().is_in(usual).any()):
         return batch, 0
     cells = (pl.nth(n).str.strip_chars().str.to_lowercase() == name for n, name in enumerate(names))
     repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
