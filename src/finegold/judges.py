@@ -111,10 +111,10 @@ class JudgeReport:
         """The number of independent judges that all judges are worth: from 1 to their number."""
         n, answers = self.log.n_judges, self._answers
         if len(answers.item) % n == 0 and len(answers.item) >= MIN_GOLD * n:
+            # judges with the same answers to all items count as one
             said = answers.score if self.log.is_ordered else answers.answer
-            table = np.stack([answers.item, said]).reshape(2, n, -1)
-            if (table == table[:, :1]).all():
-                return 1.0
+            rows = np.hstack([answers.item.reshape(n, -1), said.reshape(n, -1)])
+            n = len(np.unique(rows, axis=0))
         return float(n if self.correlated is None else np.clip(self.correlated.effective, 1, n))
 
     @property
