@@ -128,15 +128,11 @@ def simulate_log(
 
 
 def write_log(folder: Path, n_judges: int, n_items: int, seed: int) -> Path:
-    """Write the log, the truths, some of them as gold, and what judges and systems are like."""
+    """Write the log, the truths, and some of them as gold."""
     drawn = simulate_log(n_judges, n_items=n_items, seed=seed)
-    truth, judges = pl.DataFrame(drawn.truth), pl.DataFrame(drawn.judges)
+    truth = pl.DataFrame(drawn.truth)
     folder.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(drawn.columns).write_csv(folder / "log.csv")
     truth.write_csv(folder / "truth.csv")
     truth.gather_every(GOLD_EVERY).write_csv(folder / "gold.csv")
-    judges.with_columns(pl.col("accuracy", "position_bias", "failure_rate").round(4)).write_csv(
-        folder / "judges.csv"
-    )
-    pl.DataFrame(drawn.systems).write_csv(folder / "systems.csv")
     return folder

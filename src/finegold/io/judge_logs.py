@@ -527,7 +527,8 @@ def _with_errors(table: pl.DataFrame, codes: SmallCodes) -> SmallCodes:
     """Mark the calls that failed by the column of errors."""
     if "error" in table.columns:
         errors = table["error"]
-        failed = {each: each.strip().casefold() not in NO_ERROR for each in errors.drop_nulls()}
+        known = errors.drop_nulls().unique()
+        failed = {each: each.strip().casefold() not in NO_ERROR for each in known}
         is_failed = replaced(errors, failed, False, pl.Boolean)
         codes[is_failed & (codes != Meaning.REFUSAL)] = Meaning.ERROR
     return codes
@@ -537,12 +538,14 @@ def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> 
     """Return the side of the item that each verdict is for: 0, 1, 2 for a tie, -1 for a failed
     call.
     """
-    first = np.where(orders == B_FIRST, 1, 0)
-    said = np.array([first, 1 - first, np.full_like(first, TIED), 0 * first, 0 * first + 1])
     is_said = meaning <= Meaning.SIDE_B
-    side = said[np.where(is_said, meaning, 0), np.arange(len(meaning))]
+    side = SIDE_OF[(orders == B_FIRST) * 1, np.where(is_said, meaning, 0)]
     side = np.where(flip & (side != TIED), 1 - side, side)
     return np.where(is_said, side, MISSING).astype(np.int32)
+
+
+# of each order and meaning
+SIDE_OF = np.array([[0, 1, TIED, 0, 1], [1, 0, TIED, 0, 1]])
 
 
 def _doubts(table: pl.DataFrame, answer: Codes, first: SmallCodes) -> list[str]:
