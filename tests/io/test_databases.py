@@ -93,20 +93,6 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
     assert numbers.counts.missing == 1
 
 
-@on("sqlite")
-def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place) -> None:
-    nulls = ", ".join(f"({n}, 'a', 'x', NULL)" for n in range(10, 210))
-    place.run(
-        "CREATE TABLE votes (task, annotator, label, gold)",
-        f"INSERT INTO votes VALUES {nulls}, (2, 'a', NULL, NULL), ('t3', 7, 5, 'x')",
-    )
-    found = finegold.read(place.address, query=ALL, gold="gold")
-    assert (found.n_tasks, list(found.unlabelled)) == (201, ["2"])
-    assert list(found.annotator_names) == ["7", "a"]
-    assert list(found.class_names) == ["5", "x"]
-    assert [found.class_names[code] for code in found.gold if code >= 0] == ["x"]
-
-
 # Writing
 
 

@@ -24,10 +24,6 @@ JSON_IN_CSV = (
     + '1,1,,7,1,"{""choices"":[""b"",""a""]}",hi,\n2,2,,7,1,"[{""rating"":4}]",hi,\n3,3,,7,1,[oops,hi,\n'
 )
 DOUBTFUL = HEADER + "1,1,,7,1,pos,hi,\n2,1,,8,1,neg,ho,\n"
-MINI_OF_ALL_KINDS = [
-    {"text": "hi", "id": 7, "tags": {"choices": ["b", "a"]}, "stars": [{"rating": 4}], "box": [{"x": 1}],
-     "annotator": 1, "annotation_id": 1, "lead_time": 1}
-]  # fmt: skip
 
 
 def task(*annotations, **more):
@@ -97,9 +93,6 @@ test_full_exports = check_each({
     ),
     "an annotation per file in a cloud storage": reads("*", IN_CLOUD, {(7, "ann", "pos"), (7, "bob", "neg")}),
     "several questions": reads(FILE, SEVERAL, QUESTIONS),
-    "a question that must be chosen": refuses(
-        FILE, SEVERAL, 'asks 4 questions: "stars" (2 votes), "tags" (1 vote), "better" (1 vote)', "question=NAME"
-    ),
     "regions and free text": reads(
         FILE, REGIONS, {(1, 1, "a")}, {"marked regions": 2, "free texts": 1, "annotations without an answer": 1}
     ),
@@ -108,7 +101,6 @@ test_full_exports = check_each({
 
 test_short_exports = check_each({
     "JSON-MIN": reads(FILE, MINI, VOTES),
-    "several labels in JSON-MIN": reads(FILE, MINI_OF_ALL_KINDS, {(7, 1, "a|b")}, question="tags"),
     "CSV": reads("export.csv", CSV, VOTES),
     "answers in CSV as JSON": reads("export.csv", JSON_IN_CSV, {(7, 1, "a|b"), (7, 2, "4"), (7, 3, "[oops")}),
     "CSV with a named column": reads("export.csv", DOUBTFUL, {(7, 1, "pos"), (8, 1, "neg")}, question="sent"),

@@ -82,8 +82,6 @@ NO_IDS = [
 TABLE = [
     {"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")
 ]
-COUNTS = {"a": {"ann": 1, "bob": 2}}
-MIXED = {**BY_ANNOTATOR, "t9": 3}
 POSITIONS, FILE = r"no annotators.*named 1, 2, \.\.\. by their position", "votes.json"
 
 test_votes_inside_tasks = check_each({
@@ -93,10 +91,6 @@ test_votes_inside_tasks = check_each({
         for field in ("", "annotator_labels", "votes")
         for case, form in forms(f"lists {field}", rows(LISTS, field) if field else LISTS).items()
     },
-    "the name of a field tells votes from a set of labels": reads(
-        *(FILE, rows({"t1": ["cat", "dog"], "t2": ["dog", "cat"]}, "annotator_labels")),
-        {("t1", 1, "cat"), ("t1", 2, "dog"), ("t2", 1, "dog"), ("t2", 2, "cat")}, warns="by their position",
-    ),
     "missing votes, and tasks without any, of which none could be missing": reads(
         FILE, MISSING, {*VOTES, ("t3", "bob", "cat")}, unlabelled=["t4", "t5"], missing=1
     ),
@@ -107,10 +101,6 @@ test_votes_inside_tasks = check_each({
     ),
     "rows by a field": reads(FILE, NO_IDS, {(f"text of {task}", who, said) for task, who, said in VOTES}, task="text"),
     "a long table with a list beside the label": reads("votes.jsonl", TABLE, {("t", "ann", "x"), ("t", "bob", "x")}),
-    "not recognised, but named": reads(FILE, COUNTS, {("a", "ann", 1), ("a", "bob", 2)}, format="nested-json"),
-    "another kind, not named": refuses(
-        FILE, MIXED, "if every field is a task or an annotator that holds its votes, use format='nested-json'"
-    ),
     "too few annotators": refuses(
         *(FILE, {**TEXTS, "t3": {"annotations": "a,b", "annotators": "ann"}}),
         "record 3: found 2 labels but 1 annotators", format="nested-json",
@@ -121,18 +111,12 @@ TURNED = {who: {f"t{n}": "xy"[n % 3 // 2] for n in range(9)} for who in ("ann", 
 MODELS = {"gpt-4": TURNED["ann"], "claude": TURNED["bob"]}
 RIGHT_WAY = {(f"t{n}", who, "xy"[n % 3 // 2]) for n in range(9) for who in ("ann", "bob")}
 OF_MODELS = {(task, {"ann": "gpt-4", "bob": "claude"}[who], said) for task, who, said in RIGHT_WAY}
-PANDAS = {
-    "task": {"3": "a", "5": "a"}, "annotator": {"3": "x", "5": "y"}, "label": {"3": "c", "5": "c"}
-}  # fmt: skip
-ROWS_INSIDE = [{"task": n, "annotator": who, "label": "x"} for n in range(3) for who in "ab"]
 NUMBERS = {model: {f"q{n}": n % 5 for n in range(9)} for model in ("gpt-4", "claude")}
 
 test_keys_that_are_annotators_are_told_and_other_objects_refused = check_each({
     "annotators by name": reads(FILE, TURNED, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "few keys with many tasks": reads(FILE, MODELS, OF_MODELS, warns='taken as annotators: "gpt-4", "claude"'),
     "numbers by model may be counts": refuses(FILE, NUMBERS, "object with the fields gpt-4, claude", "nested-json"),
-    "columns as pandas writes them": refuses(FILE, PANDAS, "object with the fields task, annotator, label", "records"),
-    "one field with all rows": refuses(FILE, {"results": ROWS_INSIDE}, "fields results, and"),
     "marked texts": refuses(
         "a.jsonl", [{"text": "hi", "spans": [{"start": 0, "end": 2, "label": "X"}]}] * 2, "run finegold spans "
     ),

@@ -62,9 +62,6 @@ LOOPS = survey(
     fields=BARE
     | {f"{n}_{q}": (f"{n} - {q}?", f"{n}_QID{q[1]}") for q in ("Q3", "Q4") for n in (1, 2)},
 )
-NOBODY = {
-    name: about for name, about in FIELDS.items() if name not in ("ResponseId", "PROLIFIC_PID")
-}
 FILE, TITLE = "survey.csv", "survey.csv (Qualtrics export)"
 
 test_surveys = check_each({
@@ -76,9 +73,6 @@ test_surveys = check_each({
     },
     "any column names a question": reads(FILE, survey(), VOTES, question="Q2_1"),
     "items by patterns": reads(FILE, survey(), VOTES, task="Q1, Q2_?"),
-    "a pattern of no column": refuses(
-        FILE, survey(), 'no column is called "X*"; use task=PATTERNS such as Q1', task="X*"
-    ),
     "what is left out can be included": reads(
         FILE, survey(), VOTES | INCLUDED, {}, question="Q1", include=["previews", "unfinished", "spam"]
     ),
@@ -88,10 +82,6 @@ test_surveys = check_each({
     }),
     "no responses": refuses(
         FILE, survey(rows=[]), f"{TITLE}: it has headers but no responses; export it again: Data & Analysis"
-    ),
-    "nobody": refuses(
-        FILE, survey(fields=NOBODY, rows=[(*ROWS[0][:3], *ROWS[0][4:-1])]),
-        f"{TITLE}: there is neither ResponseId nor PROLIFIC_PID",
     ),
     "cut short": refuses(
         "cut.csv", survey()[:-60], "cut.csv (Qualtrics export), line ", ": too few fields", ", or export it again"

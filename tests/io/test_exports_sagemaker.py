@@ -73,9 +73,6 @@ test_jobs = check_each({
     "an output manifest": refuses(
         "output.manifest", json.dumps(MANIFEST) + "\n", f"output.manifest {TITLE}, record 1: ", FOLDER
     ),
-    "boxes only": refuses(
-        *(FILE, [object_of("0", annotation("w", {"where": FORM["where"]}))], TITLE, "holds no votes; left out were")
-    ),
 })  # fmt: skip
 
 DAMAGED = {

@@ -69,22 +69,6 @@ def test_labels_and_annotators_are_written(votes: Path, tmp_path: Path) -> None:
     assert printed["options"] == ["a", "b", "c"]
 
 
-def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> None:
-    rows = "".join(f"d{i},{'a;b' if i < 9 else 'c'}\n" for i in range(12))
-    words = [
-        "evaluate",
-        votes,
-        "--multi",
-        "--truth",
-        write(tmp_path / "truth.csv", f"doc_id,truth\n{rows}"),
-    ]
-    done = succeed(*words, "--method", "anchored,mv")
-    for word in ("exact match", "micro f1", "macro f1", "multi", "mv"):
-        assert word in done.stdout
-    score = json.loads(run(*words, "--json").stdout)
-    assert 0 < score["exact_match"] < score["micro_f1"] < 1
-
-
 def label_studio(path: Path) -> Path:
     """Each task has three annotations; that of user 3 on the last one is empty."""
     answers = [
@@ -170,15 +154,3 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
         1,
     ]  # nothing was ticked on the second, which is an answer
     assert result.sets() == [["Bus"], []]
-
-
-def test_an_answer_that_is_given_again_is_counted_as_repeated_and_a_row_per_option_is_not() -> None:
-    frame = {
-        "task": [1, 1, 1, 2, 2, 2],
-        "worker": list("aabaab"),
-        "label": ["x;y", "y;x", "x", "x", "y", None],
-    }
-    with pytest.warns(FinegoldWarning, match="1 of 6 joined an earlier row"):
-        votes = finegold.read(frame, multi=True)
-    assert votes.n_votes == 5
-    assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (6, 1, 1)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -14,7 +12,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from tests.support.cli_helpers import CSV, refusal_of, succeed, write
+from tests.support.cli_helpers import CSV, succeed, write
 
 VOTES = {
     "task": list("aaabbbccc"),
@@ -106,29 +104,6 @@ def test_a_group_has_one_split(tmp_path: Path) -> None:
         many(10).export(path, "torch", groups={"t1": "d1"})
 
 
-def test_the_command_reads_groups_from_the_votes(tmp_path: Path) -> None:
-    rows = [f"s{n},{'' if n == 7 else n % 3},{who},{who}" for n in range(9) for who in "ab"]
-    votes = write(tmp_path / "votes.csv", "\n".join(["sentence,doc,worker,label", *rows]))
-    out, model = tmp_path / "train.parquet", tmp_path / "m.finegold"
-    succeed(
-        "export", votes, "--task", "sentence", "--group", "doc", "--purpose", "torch", "-o", out
-    )
-    first = pl.read_parquet(out)
-    assert first["group"].to_list() == ["0", "1", "2", "0", "1", "2", "0", None, "2"]
-    succeed(
-        "aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv"
-    )
-    for words, message in (
-        ((votes, "--task", "sentence", "--group", "dog"), 'there is no column "dog" for the group'),
-        (
-            (votes, "--task", "sentence", "--group", "worker"),
-            "task 's0' has the group 'a' here and 'b' in another row",
-        ),
-        ((model, "--group", "doc"), "a model has no columns; give its votes"),
-    ):
-        assert message in refusal_of("export", *words, "--purpose", "torch", "-o", out)
-
-
 def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
     votes, out = write(tmp_path / "votes.csv", CSV + "t9,ann,\n"), tmp_path / "train.parquet"
     done = succeed("export", votes, "--purpose", "sklearn", "--method", "mv", "-o", out)
@@ -148,39 +123,3 @@ def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
     )
     succeed("export", tmp_path / "m.finegold", "--purpose", "sklearn", "-o", out)
     assert pl.read_parquet(out).equals(first)
-
-
-BAD = [
-    (
-        "train.parquet",
-        "keras",
-        {},
-        '"keras" is not a purpose of an export; use one of huggingface, torch, sklearn',
-    ),
-    ("train.csv", "torch", {}, "train.csv is not a Parquet file"),
-    (
-        "train.parquet",
-        "torch",
-        {"validation": 1},
-        "the share of tasks to validate on must be at least 0 and below 1",
-    ),
-]
-
-
-@pytest.mark.parametrize(("name", "purpose", "options", "message"), BAD)
-def test_bad_exports_are_refused(
-    result: finegold.Result,
-    tmp_path: Path,
-    name: str,
-    purpose: str,
-    options: dict[str, Any],
-    message: str,
-) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
-        result.export(tmp_path / name, purpose, **options)
-    asked = [word for key, value in options.items() for word in (f"--{key}", value)]
-    votes = write(tmp_path / "votes.csv", CSV)
-    refusal = refusal_of("export", votes, "--purpose", purpose, "-o", tmp_path / name, *asked)
-    assert (message if purpose == "torch" else "'keras' is not one of") in refusal
-    assert "Missing option '-o'" in refusal_of("export", votes, "--purpose", "torch")
-    assert list(tmp_path.iterdir()) == [votes]

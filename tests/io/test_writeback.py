@@ -154,11 +154,3 @@ def test_what_cannot_take_labels_is_refused(tmp_path, given, stdin, words):
         "aggregate", path, "--method", "mv", "--write-back", tmp_path / "out.json", stdin=stdin
     )
     assert not (tmp_path / "out.json").exists()
-
-
-def test_labels_of_other_tasks(tmp_path):
-    path, out = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO)), tmp_path / "out.json"
-    result = finegold.aggregate(write(tmp_path / "votes.csv", CSV), method="mv")
-    with pytest.raises(InputError, match="no label belongs to a task of the export"):
-        write_back(result, path, out)
-    assert not out.exists()

@@ -152,15 +152,6 @@ def test_pieces_make_the_same_file(
     assert len(names_in(tmp_path)) == 2
 
 
-def test_pieces_go_to_standard_output(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    monkeypatch.setattr("finegold.results.tables.MOST_ROWS", 2)
-    result = finegold.aggregate(ROWS, "mv")
-    write_labels(result, "-")
-    assert capfdbinary.readouterr().out == whole_table(result).write_csv().encode()
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_piece_that_fails_leaves_the_old_file(tmp_path: Path, kind: str) -> None:
     path = write(tmp_path / f"out.{kind}", "old")
