@@ -69,7 +69,7 @@ test_logs = check_each({
     ),
     **{
         f"no scores in {name}": refuses(
-            name, content, "(Inspect export): none of its 2 samples has a score; ", "inspect score"
+            name, content, "(Inspect export) holds no votes; score it", "inspect score"
         )
         for name, content in forms(UNSCORED).items()
     },

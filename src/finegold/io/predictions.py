@@ -137,7 +137,14 @@ def _output(name: str, parts: Given, votes: Annotations) -> ModelOutput:
     were checked.
     """
     source, tasks, classes, given = parts
-    _check_tasks(source, tasks, votes)
+    if repeated := [task for task, n in Counter(map(text_of, tasks)).items() if n > 1]:
+        problem = f"the task {repeated[0]} has several rows of predictions; keep one of them"
+        raise InputError(problem, source)
+    if (match(tasks, votes.task_names) == MISSING).all():
+        seen = f"the predictions have {tasks[0]!r}, " if tasks else ""
+        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
+        problem = f"{source}: none of the {len(tasks):,} tasks has votes"
+        raise InputError(f"{problem}; check that tasks are written alike ({sides})")
     known, codes = to_list(votes.class_names), _codes(classes, votes)
     for column, code in zip(classes, codes.tolist(), strict=True):
         if code == MISSING:
@@ -166,15 +173,3 @@ def _output(name: str, parts: Given, votes: Annotations) -> ModelOutput:
         what = f"the model does not know {listed(lost)}, so it says nothing for or against"
         warn_user(f"{source}: {what}; add columns of 0 if it does")
     return ModelOutput(name, tasks, ordered / ordered.sum(axis=1, keepdims=True))
-
-
-def _check_tasks(source: str, tasks: list[Any], votes: Annotations) -> None:
-    """Refuse tasks that have several rows or are none of the votes."""
-    if repeated := [task for task, n in Counter(map(text_of, tasks)).items() if n > 1]:
-        problem = f"the task {repeated[0]} has several rows of predictions; keep one of them"
-        raise InputError(problem, source)
-    if (match(tasks, votes.task_names) == MISSING).all():
-        seen = f"the predictions have {tasks[0]!r}, " if tasks else ""
-        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
-        problem = f"{source}: none of the {len(tasks):,} tasks has votes"
-        raise InputError(f"{problem}; check that tasks are written alike ({sides})")

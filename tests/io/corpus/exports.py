@@ -125,7 +125,7 @@ DIRTY = (
                                              {"label": 3, "user": 2, "start_offset": 0, "end_offset": 1})])},
          1, "marked spans (1)"),
     case("Inspect: no scores", {"log.json": json.dumps(UNSCORED, indent=2).encode()}, None,
-         "none of its 1 samples has a score", "inspect score"),
+         "holds no votes; score it", "inspect score"),
     case("Mechanical Turk: a short row", {"batch.csv": MTURK.encode() + b"H2,T,A3,ann\n"}, None,
          "line 4: too few fields, found 4 but the header has 9"),
     case("Mechanical Turk: rejected", {"batch.csv": MTURK.replace("bob,Approved", "bob,Rejected").encode()}, 1,

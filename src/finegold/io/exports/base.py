@@ -238,12 +238,10 @@ def with_numbers(
         problem = f"in {file}, {error.problem}" if file else error.problem
         raise DamagedExport(problem, *error.remedies, record=number) from None
     except MISUSED as error:
-        raise error if isinstance(error, InputError) else misused(error, number) from None
-
-
-def misused(error: Exception, record: int | None = None) -> DamagedExport:
-    problem = f"a value is of a kind that is not expected there ({error})"
-    return DamagedExport(problem, record=record)
+        if isinstance(error, InputError):
+            raise
+        problem = f"a value is of a kind that is not expected there ({error})"
+        raise DamagedExport(problem, record=number) from None
 
 
 def in_batches(votes: Iterable[Vote], options: ExportOptions) -> Iterator[pl.DataFrame]:

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from finegold.io.exports import base
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
+from finegold.io.exports.base import Export, ExportOptions, Vote, need
 from finegold.io.source import Source
 
 # the second is all that a run leaves which did not finish
 HEADERS = ("header.json", "_journal/start.json")
 # of scorers that say one thing; those that say several name them
 QUESTION = "score"
-REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
+REMEDY = (
+    "score it, with inspect score LOG --scorer NAME, or write it again, with inspect log convert LOG"
+    " --to json --output-dir FOLDER"
+)
 
 
 def _samples(seen: Source) -> Iterator[Any]:
@@ -33,16 +36,9 @@ def _samples(seen: Source) -> Iterator[Any]:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
-    """Yield the votes, and raise an error if no sample was scored."""
     samples = _samples(seen)
     head: dict[str, Any] = next(samples, {})
-    n_samples = n_scores = 0
-    for vote in base.with_numbers(samples, lambda sample: _votes_on(sample, head, options)):
-        n_samples, n_scores = n_samples + 1, n_scores + (vote.annotator is not None)
-        yield vote
-    if not n_scores and not options.left_out and not options.has_many_files:
-        problem = f"none of its {n_samples:,} samples has a score"
-        raise DamagedExport(problem, "score it: inspect score LOG --scorer NAME")
+    return base.with_numbers(samples, lambda sample: _votes_on(sample, head, options))
 
 
 def _votes_on(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterable[Vote]:

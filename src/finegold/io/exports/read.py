@@ -12,20 +12,18 @@ import polars as pl
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports.base import (
-    MISUSED,
     SPANS,
     DamagedExport,
     Export,
     ExportOptions,
     in_batches,
-    misused,
 )
 from finegold.io.exports.marks import read_spans
 from finegold.io.long import LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
 from finegold.io.questions import Questions
 from finegold.io.source import Source, reading
-from finegold.io.tables import Progress, WatchReading
+from finegold.io.tables import Progress
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.labels import NOTHING, drop_missing
@@ -41,8 +39,19 @@ def read_export(
     asked = _asked(export, sources, options)
     name = ", ".join(seen.name for seen in sources[:3]) + f" ({export.title} export)"
     questions = Questions(is_text=True)
-    for batch in _batches(export, sources, asked, options.watch):
-        questions.add(batch)
+    waiting: list[pl.DataFrame] = []
+    n_rows = n_added = 0
+    for seen in sources:
+        for batch in _batches_of(export, seen, asked):
+            waiting, n_rows = [*waiting, batch], n_rows + len(batch)
+            # small ones are joined: some tools write a file per task
+            if n_rows - n_added >= FEWEST_ROWS:
+                questions.add(pl.concat(waiting))
+                waiting, n_added = [], n_rows
+                if options.watch is not None:
+                    options.watch(Progress(n_rows))
+    if waiting:
+        questions.add(pl.concat(waiting))
     # columns that nobody answered
     if answered := +questions.n_votes:
         questions.n_votes = answered
@@ -90,24 +99,6 @@ def _where(origin: str, row: int) -> str:
     return f"{origin}, vote {row + 1:,}"
 
 
-def _batches(
-    export: Export, sources: Sequence[Source], asked: ExportOptions, watch: WatchReading | None
-) -> Iterator[pl.DataFrame]:
-    """Yield batches with all columns as text, small ones joined: some tools write a file per task."""
-    done = 0
-    waiting: list[pl.DataFrame] = []
-    for number, seen in enumerate(sources, 1):
-        for batch in _batches_of(export, seen, asked):
-            waiting.append(batch)
-            if (rows := sum(map(len, waiting))) >= FEWEST_ROWS:
-                yield pl.concat(waiting)
-                waiting, done = [], done + rows
-                if watch is not None:
-                    watch(Progress(done))
-        if number == len(sources) and waiting:
-            yield pl.concat(waiting)
-
-
 def _batches_of(export: Export, seen: Source, asked: ExportOptions) -> Iterator[pl.DataFrame]:
     """Yield the batches of a file. Errors get the title and the remedy of the tool."""
     title = f"{seen.name} ({export.title} export)"
@@ -126,9 +117,8 @@ def _batches_of(export: Export, seen: Source, asked: ExportOptions) -> Iterator[
         if not error.remedies:
             raise InputError(f"{problem}, or {export.remedy}", where) from None
         raise InputError(problem, where, [*error.remedies, Remedy(text=export.remedy)]) from None
-    except (DamagedExport, *MISUSED) as error:
-        damage = error if isinstance(error, DamagedExport) else misused(error)
-        raise damage.of_tool(seen, export) from None
+    except DamagedExport as error:
+        raise error.of_tool(seen, export) from None
 
 
 def _assemble(
