@@ -23,7 +23,7 @@ HEAD = """# Commands
 | 3 | a gate of `finegold judges` failed |
 | 130 | Ctrl-C |
 
-To complete commands, options, methods and charts in a shell, add `eval "$(_FINEGOLD_COMPLETE=bash_source finegold)"` to
+To complete commands and options in a shell, add `eval "$(_FINEGOLD_COMPLETE=bash_source finegold)"` to
 `~/.bashrc` (`zsh_source` in `~/.zshrc`; `_FINEGOLD_COMPLETE=fish_source finegold | source` for fish).
 
 Most commands also take the options for [reading votes](options.md#reading-votes) and for

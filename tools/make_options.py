@@ -59,7 +59,7 @@ def _row(name: str, about: Option, default: Any) -> str:
     if about.kind == "switch":
         flags.append(as_flag(name, False)[0])
     shown = ", ".join(map(code_cell, flags)) if "cli" in about.surfaces else ""
-    words = about.doc or about.help
+    words = about.help
     if isinstance(default, str) and "by default" not in words.lower():
         words += f' Default: "{default}".'
     if about.low is not None:

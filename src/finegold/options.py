@@ -42,8 +42,6 @@ class Option:
     words: Mapping[str, Any] = field(default_factory=dict)
     # a value that is right, for messages about values that are not
     example: str = ""
-    # what Python's documentation says, if more than `help`
-    doc: str = ""
     # where it can be given
     surfaces: frozenset[Surface] = EVERYWHERE
 

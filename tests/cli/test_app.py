@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import finegold
-from finegold.cli.app import PANELS, app, every_command
+from finegold.cli.app import PANELS, every_command
 from finegold.methods.lookup import REGISTRY, method_class
 from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 
@@ -73,25 +72,6 @@ def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None
     for name, line in zip(REGISTRY, lines, strict=True):
         assert line.endswith((method_class(name).__doc__ or "").splitlines()[0])
         assert len(line) > len(name) + 10
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("aggregate votes.csv --method an", {"anchored"}),
-        ("aggregate votes.csv --method p", {"ptbcc"}),
-        ("evaluate votes.csv --methods mv,d", {"mv,ds"}),
-    ],
-)
-def test_methods_are_completed(words: str, found: set[str]) -> None:
-    line = f"finegold {words}"  # ask as bash does: with the words, and the number of the word to complete
-    asked = {
-        "_FINEGOLD_COMPLETE": "bash_complete",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(line.count(" ")),
-    }
-    offered = CliRunner().invoke(app, [], prog_name="finegold", env=asked).stdout.split()
-    assert {line.removeprefix("plain,") for line in offered} == found
 
 
 @pytest.mark.parametrize(

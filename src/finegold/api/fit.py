@@ -62,10 +62,6 @@ def fit(
     fitted to tasks that were chosen because they are doubtful.
     """
     if annotations.multi:
-        if prior is not None:
-            raise InputError(
-                "sets of labels cannot be combined with a prior", remedies=[leave_out("prior")]
-            )
         from finegold.fitting.multi_label import fit_sets
 
         fit_option = partial(solve.fit, method, **keywords)
@@ -143,12 +139,8 @@ def fit_questions(
     Options are checked and the engine is opened first, so that an unreachable cluster is reported
     before the votes are read.
     """
-    for method in methods:
-        # otherwise this is checked when the votes are read
-        if reading.multi:
-            _check_sets(method, options)
-        if options.prior is not None:
-            check_takes_prior(method)
+    for method in methods if options.prior is not None else ():
+        check_takes_prior(method)
 
     def fit_part(method: Method, part: Annotations, engine: Engine) -> Result:
         if part.multi:

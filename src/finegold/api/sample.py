@@ -24,9 +24,8 @@ from finegold.api.result import Result
 from finegold.errors import InputError, use
 from finegold.insight import certify as maths
 from finegold.insight.certify import CERTAINTY
-from finegold.io.columns import TASK, TRUTH, candidates
 from finegold.io.options import ReadOptions
-from finegold.io.sheets import KEY, content_of_votes
+from finegold.io.sheets import KEY, content_of_table, content_of_votes
 from finegold.io.tables import open_table
 from finegold.io.writers import write_frame
 from finegold.methods.base import Method
@@ -250,7 +249,7 @@ def draw(
     drawn = result.task_names[tasks[chosen]]
     columns: dict[str, Any] = {column: drawn}
     if items is not None:
-        columns |= _shown_of(_content_of(items, column), names, plan)
+        columns |= _shown_of(_content_of(items, column, names), names, plan)
     elif source is not None:
         classes = [text_of(name) for name in to_list(result.class_names)]
         columns |= _shown_of(content_of_votes(*source, names, classes), names, plan)
@@ -299,21 +298,17 @@ def _draw_rows(
     return np.concatenate(mixed)
 
 
-def _content_of(items: Any, column: str) -> pl.DataFrame:
+def _content_of(items: Any, column: str, tasks: list[str]) -> pl.DataFrame:
     """Return what is shown of tasks, by task as text, from a mapping or a table."""
     if isinstance(items, Mapping):
         texts = [text_of(value) for value in items.values()]
         return pl.DataFrame({KEY: [text_of(key) for key in items], "item": texts})
     opened = open_table(items)
-    columns = [str(name) for name in opened.columns]
-    usual = [name for name in (column, *candidates(columns, TASK)) if name in columns]
-    if not usual:
-        listed = ", ".join(columns)
-        raise InputError(f'the items have no column "{column}"; the columns are {listed}')
-    frame = opened.read(columns)
-    keys = pl.Series(KEY, [text_of(name) for name in frame[usual[0]].to_list()])
-    shown = frame.drop([usual[0], *candidates(columns, TRUTH)])
-    return shown.with_columns(keys).unique(KEY, keep="first")
+    content = content_of_table(opened, column if column in opened.columns else None, (), tasks)
+    if content is None:
+        listed = ", ".join(map(str, opened.columns))
+        raise InputError(f'the items need a column "{column}" and others; they have {listed}')
+    return content
 
 
 def _shown_of(content: pl.DataFrame, names: list[str], plan: Plan) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from finegold.api.options import FitOptions
 from finegold.cli.outputs import (
@@ -132,8 +131,6 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
         outputs = {"table": "OUT", "output": "OUT", "path": "FILE", "paths": "FILE"}
         more["metavar"] = about.metavar or outputs.get(about.kind, "TEXT")
         more["multiple"] = about.kind in ("list", "pairs", "paths", "texts")
-        if about.choices:
-            more["shell_complete"] = partial(_completions, about.choices)
     return click.option(*flags, name, cls=ListedOption, help=help, **more)
 
 
@@ -159,15 +156,6 @@ def _value(name: str, about: Option, given: Any) -> Any:
 
 def split_commas(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
-
-
-def _completions(
-    names: Iterable[str], ctx: click.Context, param: click.Parameter, word: str
-) -> list[CompletionItem]:
-    """Offer these names to the shell, also for the last name of a list with commas."""
-    before, comma, last = word.rpartition(",")
-    found = [name for name in names if name.startswith(last.lower())]
-    return [CompletionItem(f"{before}{comma}{name}") for name in found]
 
 
 # ---- Fields of the dataclasses of single commands
