@@ -34,47 +34,25 @@ def test_people_get_tables(panel: Path) -> None:
 
 def test_json_has_everything(panel: Path) -> None:
     found = judge(panel, "--panels", "--compare", "acme-mini,acme-large:cirrus-70b")
+    first = found["judges"][0]
     values = [one["accuracy"]["value"] for one in found["judges"]]
     assert values == sorted(values, reverse=True)
-    assert set(found["judges"][0]["accuracy"]) == {"value", "low", "high"}
-    for name in (
-        "strict_accuracy",
-        "pair_accuracy",
-        "undecided",
-        "position_bias",
-        "failed",
-        "kappa",
-    ):
-        assert isinstance(found["judges"][0][name], float)
-        assert found["judges"][0]["intervals"][name][0] <= found["judges"][0][name]
-    assert found["reading"]["line"].startswith("item = item")
+    assert set(first["accuracy"]) == {"value", "low", "high"}
+    for name in ("strict_accuracy", "pair_accuracy", "undecided", "position_bias", "kappa"):
+        assert first["intervals"][name][0] <= first[name]
     assert found["comparisons"][0]["first"] == ["acme-mini", "acme-large"]
     assert found["panels"][0]["judges"]
-    assert found["judges"][0]["repeat_consistency"] is None
+    assert first["repeat_consistency"] is None
     without = json_of("judges", panel / "log.csv")
     assert [one["accuracy"] for one in without["judges"]] == [None] * 6
 
 
 def test_files_are_written(panel: Path, tmp_path: Path) -> None:
-    table, labels, report = (
-        tmp_path / "judges.csv",
-        tmp_path / "labels.csv",
-        tmp_path / "report.html",
-    )
+    table, labels, report = (tmp_path / name for name in ("t.csv", "l.csv", "r.html"))
     run("judges", panel / "log.csv", "-o", table, "--labels", labels, "--report", report)
     assert pl.read_csv(table)["judge"].to_list()[-1] == "cirrus-70b"
     found = pl.read_csv(labels)
-    assert found.columns == [
-        "item",
-        "system_a",
-        "system_b",
-        "label",
-        "confidence",
-        "tied",
-        "n_judges",
-    ]
-    named = found.filter(pl.col("label") != "tie")
-    assert ((named["label"] == named["system_a"]) | (named["label"] == named["system_b"])).all()
+    assert found.columns[:4] == ["item", "system_a", "system_b", "label"]
     truth = pl.read_csv(panel / "truth.csv").join(found, on="item")
     assert (truth["truth"] == truth["label"]).mean() > 0.75
     assert "What is each judge worth?" in report.read_text()
@@ -97,20 +75,21 @@ def test_prices_change_the_panels_and_labels_may_come_from_named_judges(
         ("--fail-under accuracy=.3 --fail-over undecided=.9", 0, ""),
         ("--fail-under accuracy=.99", 3, "gate: accuracy of acme-mini is 0."),
         ("--fail-over position_bias=.1", 3, "position_bias of cirrus-70b is 0."),
+        ("--fail-under acme-mini:accuracy.low=.99", 3, "accuracy.low of acme-mini is"),
+        ("--fail-under panel:accuracy.high=1.5", 3, "of panel is"),
         ("--fail-under accuracy=.1 unknown", 3, "is not known: it needs known truths (--gold)"),
         ("--fail-under accuracy", 2, "a gate needs FIGURE=NUMBER"),
         ("--fail-under beauty=1", 2, "there is no figure 'beauty'"),
+        ("--fail-under nobody:accuracy=1", 2, "there is no judge 'nobody'"),
     ],
 )
 def test_a_gate_ends_with_three_and_says_why(
     panel: Path, words: str, code: int, message: str
 ) -> None:
     gold = [] if "unknown" in words else ["--gold", panel / "gold.csv"]
-    result = run(
-        "judges", panel / "log.csv", *gold, "--json", *words.removesuffix(" unknown").split()
-    )
-    assert result.exit_code == code
-    assert message in result.stderr
+    own = words.removesuffix(" unknown").split()
+    result = run("judges", panel / "log.csv", *gold, "--json", *own)
+    assert (result.exit_code, message in result.stderr) == (code, True)
     if code != 2:
         assert (json.loads(result.stdout)["failed_gates"] == []) == (code == 0)
 
@@ -129,10 +108,7 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     ("words", "message"),
     [
         (["--compare", "acme-mini"], "--compare needs two judges or panels such as A:B"),
-        (
-            ["--compare", "nobody:acme-mini"],
-            "there is no judge 'nobody'; the judges are acme-large",
-        ),
+        (["--compare", "nobody:acme-mini"], "there is no judge 'nobody'; the judges are acme-"),
         (["--compare", "cirrus-70b:acme-mini"], "need 10 known truths or more"),
         (["--panel", "nobody", "--labels", "x.csv"], "there is no judge 'nobody'"),
         (["--compare", "acme-mini:cirrus-70b", "--gold", "cost"], "no truth in the column"),
@@ -206,19 +182,6 @@ def test_rates_by_group_and_their_difference(checked: Path, tmp_path: Path) -> N
     assert "rate_low" in pl.read_csv(tmp_path / "rates.csv").columns
     assert "new! minus old, paired by item" in succeed("rate", checked, *words).stdout
     assert "--compare needs --by" in refusal_of("rate", checked, "--compare", "a:b")
-
-
-def test_gates_name_a_judge_a_panel_and_the_end_of_an_interval(checked: Path) -> None:
-    gates = {
-        "gpt:accuracy.low=.99": "accuracy.low of gpt is",
-        "panel:accuracy.high=1.5": "of panel is",
-    }
-    for gate, message in gates.items():
-        done = run("judges", checked, "--question", "right", "--fail-under", gate)
-        assert (done.exit_code, message in done.stderr) == (3, True)
-    assert "there is no judge 'nobody'" in refusal_of(
-        "judges", checked, "--fail-under", "nobody:accuracy=1"
-    )
 
 
 def test_look_says_what_a_file_is_and_what_it_supports(

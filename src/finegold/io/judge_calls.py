@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -145,27 +145,18 @@ FEW_REPEATS = 0.05
 # Records.
 
 
-class Records(NamedTuple):
-    """The rows of a log as text, before anything is said about its columns."""
-
-    name: str
-    frame: pl.DataFrame
-    # files of truths among those of the log
-    truths: Sequence[Source] = ()
-
-
-def load_records(log: Any, notes: list[str]) -> Records:
-    """Load the rows of a log: files, which tools may have written, a data frame or columns, or
-    judge -> item -> verdict.
+def load_records(log: Any, notes: list[str]) -> tuple[str, pl.DataFrame, list[Source]]:
+    """Load the rows of a log as text: files, which tools may have written, a data frame or columns,
+    or judge -> item -> verdict. Return its name, the rows, and files of truths among those of it.
     """
     if isinstance(log, Mapping) and log and all(isinstance(row, Mapping) for row in log.values()):
-        return Records("the log", by_judge(log))
+        return "the log", by_judge(log), []
     log = [log] if isinstance(log, Source) else log
     if not is_files(log):
         opened = log if isinstance(log, Table) else open_table(log)
         frame = opened.read(opened.columns)
         calls = calls_in(frame, opened.name)
-        return Records(opened.name, _as_texts(frame) if calls is None else calls)
+        return opened.name, _as_texts(frame) if calls is None else calls, []
     sources, truths = sources_of(log), []
     if len(sources) > 1:
         truths = [
@@ -194,7 +185,7 @@ def load_records(log: Any, notes: list[str]) -> Records:
         tables = _with_file_names(sources, tables)
     more = f" and {len(sources) - 3:,} more" if len(sources) > 3 else ""
     name = ", ".join(source.name for source in sources[:3]) + more
-    return Records(name, pl.concat(tables, how="diagonal"), truths)
+    return name, pl.concat(tables, how="diagonal"), truths
 
 
 def _with_file_names(sources: Sequence[Source], frames: list[pl.DataFrame]) -> list[pl.DataFrame]:

@@ -23,7 +23,7 @@ from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io import judge_calls as calls
 from finegold.io.columns import bare_name, candidates, words_in
 from finegold.io.exports.judges import is_tool_file, majority_of_people, tool_of
-from finegold.io.judge_calls import MOST_CLASSES, Records, Roles, SmallCodes, replaced
+from finegold.io.judge_calls import MOST_CLASSES, Roles, SmallCodes, replaced
 from finegold.io.source import Source, is_files, sources_of
 from finegold.io.tables import Table, open_table
 from finegold.io.verdicts import (
@@ -364,16 +364,17 @@ def read_judge_logs(log: Any, gold: Any = None, **given: Any) -> dict[str, Judge
     is_column = isinstance(gold, str) and not Path(gold).exists()
     reading = LogReading(**given | ({"gold": gold} if is_column else {}))
     notes: list[str] = []
-    records = calls.load_records(log, notes)
-    logs = _logs_of(records, reading, notes)
-    for truths in (*records.truths, *([] if gold is None or is_column else [gold])):
-        logs = {name: with_gold(each, truths, reading) for name, each in logs.items()}
+    name, frame, truths = calls.load_records(log, notes)
+    logs = _logs_of(name, frame, reading, notes)
+    for known in (*truths, *([] if gold is None or is_column else [gold])):
+        logs = {name: with_gold(each, known, reading) for name, each in logs.items()}
     return logs
 
 
-def _logs_of(records: Records, reading: LogReading, notes: list[str]) -> dict[str, JudgeLog]:
+def _logs_of(
+    name: str, frame: pl.DataFrame, reading: LogReading, notes: list[str]
+) -> dict[str, JudgeLog]:
     """Make the log of each criterion of some records."""
-    frame, name = records.frame, records.name
     if not reading.judge and not reading.verdict:
         frame, by_column = calls.by_row(frame)
         reading = replace(reading, **by_column)
@@ -424,8 +425,8 @@ def _log_of(
         example = unread[0].replace("\n", " ")[:SHOWN]
         problem = f"{n:,} of {n + n_known:,} verdicts cannot be read as {kind} ones"
         remedies = [
-            use("if another column has them", verdict=Placeholder("COLUMN")),
             use(f"if they are {other}", kind=other),
+            use("to find them in a text", verdict_pattern=Placeholder("REGEX")),
             use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
         ]
         raise InputError(f"{problem}, such as {example!r}", source, remedies)
@@ -693,8 +694,8 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
     if isinstance(gold, str | PathLike | Source):
         of_people = majority_of_people(sources_of(gold)[0])
         gold = gold if of_people is None else of_people
-    records = calls.load_records(gold, [])
-    name, frame = source or records.name, records.frame
+    name, frame, _ = calls.load_records(gold, [])
+    name = source or name
     own = []
     if log.criterion:
         own = [each for each in frame.columns if fold(each) == fold(log.criterion)]
