@@ -33,7 +33,7 @@ def results_of(votes, *names):
 def test_agreement_and_flips_are_those_of_the_labels(votes):
     found = finegold.compare(votes, QUICK)
     results = {name: fit(method_class(name)(), votes) for name in QUICK}
-    assert found.methods == QUICK
+    assert [each.method for each in found.results] == QUICK
     assert np.allclose(np.diag(found.agreement), 1)
     assert found.agreement[1, 2] == np.mean(results["ds"].label == results["ptbcc"].label)
     flips = [len(results[name].flips()) for name in QUICK]

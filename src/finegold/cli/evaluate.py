@@ -92,7 +92,8 @@ class Compare(Methods):
 
         known = self.read_truth()
         comparison = comparison_of(votes.results(self.methods or method_names()), known)
-        rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement
+        rows, agreeing = comparison.rows(), comparison.agreement
+        names = [row["method"] for row in rows]
         out.write_tables({self.output: comparison.table, self.labels: comparison.labels})
         if self.json:
             shares = [dict(zip(names, row, strict=True)) for row in agreeing.tolist()]

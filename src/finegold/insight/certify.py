@@ -52,9 +52,11 @@ class Recalibration(NamedTuple):
 
     def apply(self, confidence: Floats) -> Floats:
         """Return the confidences that the checks support."""
-        return np.asarray(
-            expit(self.shift + self.slope * logit(np.clip(confidence, 1e-9, 1 - 1e-9)))
-        )
+        return np.asarray(expit(self.shift + self.slope * _log_odds(confidence)))
+
+
+def _log_odds(confidence: Floats) -> Floats:
+    return np.asarray(logit(np.clip(confidence, 1e-9, 1 - 1e-9)))
 
 
 def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
@@ -139,7 +141,7 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
     # importing it takes a quarter of a second
     from scipy.optimize import minimize
 
-    x = np.column_stack([np.ones(len(confidence)), logit(np.clip(confidence, 1e-9, 1 - 1e-9))])
+    x = np.column_stack([np.ones(len(confidence)), _log_odds(confidence)])
     prior = np.array([0.0, 1.0])
 
     def loss(at: Floats) -> float:

@@ -29,10 +29,6 @@ class Comparison:
     truth: Codes | None
 
     @property
-    def methods(self) -> list[str]:
-        return [result.method for result in self.results]
-
-    @property
     def agreement(self) -> Floats:
         """[M, M] Return the share of tasks to which two methods give the same label."""
         labels = [result.label_codes for result in self.results]

@@ -97,7 +97,6 @@ def family_of(name: str) -> str:
 class CorrelatedAnnotators:
     """Groups of correlated annotators; all are worth `effective` independent ones."""
 
-    n_annotators: int
     effective: float
     # [W] weight of each annotator's votes
     weights: Floats = field(repr=False)
@@ -105,9 +104,7 @@ class CorrelatedAnnotators:
     group: Integers = field(repr=False)
     # [number of groups]
     excess: Floats
-    # of annotators who share enough tasks: codes of both, and what was found
-    one: Integers = field(repr=False)
-    other: Integers = field(repr=False)
+    # columns of `pairs`
     found: dict[str, Any] = field(repr=False)
     names: Names = field(repr=False)
     warnings: list[str] = field(default_factory=list)
@@ -128,12 +125,7 @@ class CorrelatedAnnotators:
     def pairs(self) -> Any:
         """Return a data frame of pairs that share at least 20 tasks, the most suspicious first."""
         order = np.argsort(-self.found["z"], kind="stable")
-        codes = {"annotator_1": self.one, "annotator_2": self.other}
-        columns = {
-            name: self.names.take(who[order].astype(np.int32)) for name, who in codes.items()
-        }
-        found = {name: values[order] for name, values in self.found.items()}
-        return make_frame({**columns, **found}, like=self.names)
+        return make_frame({name: column[order] for name, column in self.found.items()}, self.names)
 
 
 def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAnnotators:
@@ -166,7 +158,9 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     # Bonferroni correction for the number of pairs
     threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(shared), 1))
     is_suspicious = (z > np.where(is_family, MIN_FAMILY_ERRORS, threshold)) & (excess > MIN_EXCESS)
-    found: dict[str, Any] = {"n_shared": shared, "agreed": agreed / shared}
+    pair_names = (who.take(each.astype(np.int32)) for each in (one, other))
+    found: dict[str, Any] = dict(zip(("annotator_1", "annotator_2"), pair_names, strict=True))
+    found |= {"n_shared": shared, "agreed": agreed / shared}
     found |= {"expected": expected / shared, "excess": excess, "z": z, "suspicious": is_suspicious}
     rows, columns = one[is_suspicious], other[is_suspicious]
     links = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
@@ -183,7 +177,7 @@ def correlated_annotators(result: ResultData, truth: Any = None) -> CorrelatedAn
     warnings = _warnings(names, families, group, rho, weights)
     warnings += [compared.note] if compared.note else []
     worth = float(weights.sum())
-    return CorrelatedAnnotators(n, worth, weights, group, rho, one, other, found, who, warnings)
+    return CorrelatedAnnotators(worth, weights, group, rho, found, who, warnings)
 
 
 class Pairs(NamedTuple):

@@ -154,16 +154,21 @@ def _prior_weight(result: ResultData, label: Codes, other: Codes | int) -> Float
     return np.asarray(shares[label] - shares[other])
 
 
-class Voted(NamedTuple):
-    """The number of tasks by what their votes say."""
+# What the votes on a task say.
+VOTED = {
+    "unanimous": "all votes agree",
+    "majority": "most votes are for one class",
+    "tied": "the votes are tied",
+    "single": "there is one vote",
+}
 
-    # all votes are for one class
+
+class Voted(NamedTuple):
+    """The number of tasks of each kind of VOTED."""
+
     unanimous: int
-    # they differ, and one class has the most
     majority: int
-    # several classes have the most votes
     tied: int
-    # there is only one vote
     single: int
 
 
@@ -178,21 +183,14 @@ def what_was_voted(votes: Annotations, tasks: Flags | None = None) -> Voted:
         is_tied = np.add.reduceat(size == most, first, dtype=np.int64) > 1
         is_single, is_one_class = np.add.reduceat(size, first) == 1, np.diff(ptr) == 1
         kinds = (is_one_class & ~is_single, ~is_one_class & ~is_tied, is_tied, is_single)
-        counts += np.count_nonzero(
-            np.array(kinds) & (True if tasks is None else tasks[run]), axis=1
-        )
+        counted = True if tasks is None else tasks[run]
+        counts += np.count_nonzero(np.array(kinds) & counted, axis=1)
     return Voted(*counts.tolist())
 
 
 def voted_in_words(voted: Voted) -> str:
     """Return a sentence: on how many tasks votes agree, and how to know what is right."""
-    kinds = (
-        "all votes agree",
-        "most votes are for one class",
-        "the votes are tied",
-        "there is one vote",
-    )
-    said = [f"{n:,} {words}" for n, words in zip(voted, kinds, strict=True) if n]
+    said = [f"{n:,} {VOTED[kind]}" for kind, n in voted._asdict().items() if n]
     first, _, rest = "; on ".join(said).partition(" ")
     return f"On {first} of {sum(voted):,} tasks {rest}"
 

@@ -1,13 +1,10 @@
 """Plan the next votes: tasks to ask about, tasks that are safe, annotators to retrain or drop.
 
 The gain of a task is the expected increase, with one more vote, of the probability that a label
-drawn from its posterior is right. The next annotator is drawn in proportion to
-the votes cast so far, among those who have not voted on the task. The probability of the most
-probable label is not an alternative: it does not change if one vote cannot change the label,
-although two could, so nearly all tasks would have the same gain.
-
-Annotators are combined into a few groups of similar accuracy, so a million tasks take about a
-second.
+drawn from its posterior is right. The probability of the most probable label is not an alternative:
+it does not change if one vote cannot change the label, although two could, so nearly all tasks
+would have the same gain. The next annotator is drawn in proportion to the votes cast so far, among
+those who have not voted on the task; annotators of similar accuracy form a few groups.
 """
 
 from __future__ import annotations
@@ -28,18 +25,14 @@ from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, match, to_list
 from finegold.votes.frames import make_frame
 
-# in a notebook
-TASKS_SHOWN = 5
-# of annotators
-N_GROUPS = 8
+# in a notebook; groups of annotators
+TASKS_SHOWN, N_GROUPS = 5, 8
 # annotators with fewer votes get no advice: bench/trust/promises.py
 MIN_VOTES = 20
 # between what their votes suggest at most and the usual accuracy
 MIN_GAP = 0.05
 # expected votes on tasks of a class, below which its confusion is not named
 MIN_CASES = 10
-# smaller probabilities are rounding errors
-MIN_PROBABILITY = 1e-12
 
 
 class Advice(NamedTuple):
@@ -175,9 +168,8 @@ def expected_gains(
     task, annotator, _ = result.annotations.votes()
     n_tasks, cell = len(result.posterior), task * np.int64(n_groups) + group[annotator]
     voted = add_up(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
-    # [T, G] of a vote from each group
-    left = add_up(group, activity, n_groups) - voted
-    left[left < MIN_PROBABILITY] = 0.0
+    # [T, G] of a vote from each group, without rounding errors
+    left = np.maximum((add_up(group, activity, n_groups) - voted).round(12), 0.0)
     gain = np.empty(n_tasks)
 
     def work(part: tuple[int, int]) -> None:

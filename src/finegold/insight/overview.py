@@ -68,7 +68,7 @@ class Trust:
             "ties": f"{self.n_tied:,}",
             "annotators whose votes do not depend on the truth": f"{self.n_spammers:,}",
             "effective number of independent annotators": (
-                f"{panel.effective:,.1f} of {panel.n_annotators:,}"
+                f"{panel.effective:,.1f} of {len(panel.weights):,}"
             ),
         }
         if tested is not None:
@@ -76,10 +76,8 @@ class Trust:
                 f"accuracy on {tested.n:,} truths": f"{tested.accuracy:.1%}",
                 "mean confidence": f"{tested.confidence:.1%}",
                 "calibration error (ECE)": f"{tested.ece:.4f}",
-                "log loss": f"{tested.log_loss:.4f}",
                 "best temperature": f"{tested.temperature:.2f}",
                 "calibration error at this temperature": f"{tested.ece_after:.4f}",
-                "log loss at this temperature": f"{tested.log_loss_after:.4f}",
             }
         return rows
 
@@ -97,12 +95,12 @@ class Trust:
         Returns:
             The figures and the warnings.
         """
-        counts = ("method", "n_tasks", "n_flips", "n_tied", "n_contested", "n_spammers")
+        tested = self.calibration
         return {
-            **{name: getattr(self, name) for name in counts},
+            **{name: value for name, value in vars(self).items() if isinstance(value, int | str)},
             "effective_annotators": self.correlated.effective,
             "agreement": self.agreement.figures(),
-            "calibration": None if self.calibration is None else self.calibration.figures(),
+            "calibration": None if tested is None else tested.figures(),
             "warnings": self.warnings,
         }
 
@@ -124,7 +122,7 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
     # truths may show more correlation than votes
     if truth is not None:
         found.append(correlated_annotators(result, truth))
-    correlated = min(found, key=lambda each: each.effective / each.n_annotators)
+    correlated = min(found, key=lambda each: each.effective / len(each.weights))
     c = None if truth is None else calibration(result, truth)
     warnings, votes_per_task = [], votes.n_votes / votes.n_tasks
     if votes_per_task < MIN_VOTES_PER_TASK and result.method != "mv":

@@ -78,8 +78,7 @@ class AnnotatorPairs(NamedTuple):
     def excess(self) -> Floats:
         """Agreement beyond the expected one, as a share of what is possible: 1 for copies."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            excess = (self.agreed - self.expected) / (1 - self.expected)
-            return np.where(self.expected < 1, excess, np.nan)
+            return (self.agreed - self.expected) / (1 - self.expected)
 
 
 def group_pairs(

@@ -38,16 +38,13 @@ def true_answers(votes: Annotations, truth: Any) -> Codes:
 
 
 def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool = False) -> Codes:
-    """[T] Return the true class of each task, coded as in `finegold.votes.key.Key`."""
-    # Truths of tasks with a gold truth are left out unless `with_gold` is set: every method knows
-    # their labels.
+    """[T] Return the true class of each task, as in `finegold.votes.key.Key`."""
+    # every method knows the labels of tasks with gold
     key = match_truth(result, truth)
     codes = key.codes if with_gold else key.without(result.gold)
     if not (codes != MISSING).any():
-        raise InputError(
-            "no task has a truth to judge by; truths given as gold taught the method and do not"
-            " count"
-        )
+        words = "no task has a truth to judge by"
+        raise InputError(f"{words}; truths given as gold taught the method and do not count")
     return codes
 
 

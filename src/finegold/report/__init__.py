@@ -27,11 +27,7 @@ def write_report(
     judges: dict[str, Any] | None = None,
     svg: str | Path | None = None,
 ) -> None:
-    """Write a self-contained HTML file; `finegold.Result.report` documents it.
-
-    `command` is what a reader can paste to get the same page, `judges` the view of a log of LLM
-    judges, and `svg` a folder for the figures, one file each.
-    """
+    """Write a self-contained HTML file; `finegold.Result.report` documents it."""
     require_libraries()
     from finegold.io.truth import match_sets, match_truth
     from finegold.report.html import render_figures, render_page

@@ -89,11 +89,8 @@ def _headline(
                 f"The sample was drawn from {measured['n_tasks']:,} labels of"
                 f" {measured['method']}; these labels may differ."
             )
-        share = percent(measured["estimate"], 1)
-        return (
-            f"{share} of the labels are right: between {low} and {high}, with 95 % certainty",
-            words,
-        )
+        share = f"{percent(measured['estimate'], 1)} of the labels are right"
+        return f"{share}: between {low} and {high}, with 95 % certainty", words
     if compared is not None:
         n = compared["n"]
         words = [f"The method itself expected {percent(compared['confidence'], 1)} of these."]

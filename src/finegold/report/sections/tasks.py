@@ -64,10 +64,9 @@ def _row(
     # the annotators and the classes of all votes on the task; none on one with predictions only
     who = voted = np.empty(0, np.int32)
     if i < votes.n_tasks:
-        cells = slice(votes.task_ptr[i], votes.task_ptr[i + 1])
-        ends = votes.cell_ptr[cells.start : cells.stop + 1]
-        who = votes.annotator[ends[0] : ends[-1]]
-        voted = np.repeat(votes.cell_class[cells], np.diff(ends)).astype(np.int32)
+        ends = votes.cell_ptr[votes.task_ptr[i : i + 2]]
+        who = votes.annotator[slice(*ends)]
+        voted = votes.label_of(np.arange(*ends)).astype(np.int32)
     counts = np.bincount(voted, minlength=len(classes))
     # the class with most votes if it is not the label, else the second most probable class
     rival = None
