@@ -216,7 +216,7 @@ def refusal(tmp_path, predictions, *more):
             "the task 0 has several rows of predictions; keep one of them",
         ),
         ("task,x,y\n0,1,0\n,0,1\n", "the task is missing; fill it in or remove the row"),
-        ("name,x,y\n0,1,0\n", "there is no task column among"),
+        ("name,x,y\n0,1,0\n", "there is no task column"),
         ("task,x,y\n", "has a header but no rows"),
     ],
 )

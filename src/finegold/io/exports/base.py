@@ -390,6 +390,8 @@ def answer_columns(seen: Source, task: str, others: Sequence[str], named: str | 
     # hashes are enough, and small
     hashed = pl.col(others).fill_null("").hash()
     parts = [part.select(task, hashed) for part in read_columns(seen, [task, *others])]
+    if not parts:
+        raise DamagedExport("it has a header but no rows")
     spread = pl.concat(parts).group_by(task).agg(pl.col(others).n_unique() > 1)
     return [name for name in others if spread[name].any()]
 
