@@ -108,7 +108,8 @@ class ExportOptions:
     def leaves_out(self, is_marked: bool, what: str, option: str = "") -> bool:
         """Count a record that is marked so, unless the option `include` asks for it."""
         is_out = is_marked and option not in self.include
-        self.left_out.update({what: 1} if is_out else {})
+        if is_out:
+            self.left_out[what] += 1
         return is_out
 
     def warn_once(self, text: str, *remedies: Remedy) -> None:
@@ -248,17 +249,23 @@ def in_batches(votes: Iterable[Vote], options: ExportOptions) -> Iterator[pl.Dat
     """Yield votes as tables of text. Python strings take much memory, so they are kept for one
     batch only.
     """
-    rest = (
-        Vote(vote.task) if options.leaves_out(isinstance(vote.label, Spans), SPANS) else vote
-        for vote in votes
-    )
+
+    def without_texts() -> Iterator[tuple[Any, ...]]:
+        for vote in votes:
+            if isinstance(vote.label, Spans):
+                options.left_out[SPANS] += 1
+                yield Vote(vote.task)[:5]
+            else:
+                yield vote[:5]
+
+    rest = without_texts()
     while rows := list(islice(rest, VOTES_PER_BATCH)):
         texts = {
             name: [
                 value if value is None or value.__class__ is str else _as_text(value)
                 for value in values
             ]
-            for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=False)
+            for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True)
         }
         yield pl.DataFrame(texts, schema=dict.fromkeys(COLUMNS, pl.String))
 
