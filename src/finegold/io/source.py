@@ -60,18 +60,9 @@ JSON_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
 UNUSED = "\x1f"
 AGAIN = "fetch or write the file again"
 
-TABLES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
+TABLES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+TABLES |= {".jsonl": "jsonl", ".ndjson": "jsonl"}
+TABLES |= dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow")
 # formats that can be compressed
 TEXT = frozenset({"csv", "tsv", "jsonl"})
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
@@ -93,25 +84,12 @@ OLE = b"\xd0\xcf\x11\xe0"
 PARTS_OF_WORKBOOK = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
 MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!doctype|html)", re.I)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-MAGIC_FORMATS = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    ARROW_STREAM: "arrow",
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    ZIP: "zip (or Excel)",
-    OLE: "Excel",
-    b"%PDF": "PDF",
-    b"SQLite format 3": "SQLite",
-}
+MAGIC_FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", ARROW_STREAM: "arrow", OLE: "Excel"}
+MAGIC_FORMATS |= {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", ZIP: "zip (or Excel)"}
+MAGIC_FORMATS |= {b"%PDF": "PDF", b"SQLite format 3": "SQLite"}
 DAMAGED = (OSError, EOFError, zlib.error, zstd.ZstdError)
-UNREADABLE = (
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    UnicodeError,
-    csv.Error,
-    *DAMAGED,
-)
+OF_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+UNREADABLE = (*OF_POLARS, UnicodeError, csv.Error, *DAMAGED)
 
 
 @dataclass(eq=False)
@@ -147,12 +125,16 @@ class Source:
         is_plain = self.format in ("csv", "tsv", "parquet", "arrow")
         return self.layout == "lines" if self.layout else is_plain
 
+    def open_raw(self) -> BinaryIO:
+        """Open the file as it is on disk."""
+        return io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data.open("rb")
+
     def open_bytes(self) -> BinaryIO:
         """Open the text for reading bytes, unpacked."""
+        if not self.compression:
+            return self.open_raw()
         data = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
-        if self.compression:
-            return cast(BinaryIO, (gzip if self.compression == "gzip" else zstd).open(data, "rb"))
-        return data.open("rb") if isinstance(data, Path) else data
+        return cast(BinaryIO, (gzip if self.compression == "gzip" else zstd).open(data, "rb"))
 
     def all_bytes(self) -> bytes:
         """Return the whole text, unpacked, behind its byte-order mark."""
@@ -162,19 +144,14 @@ class Source:
     @cached_property
     def start(self) -> bytes:
         """The first bytes as they are on disk."""
-        if isinstance(self.data, bytes):
-            return self.data[:START_BYTES]
-        with self.data.open("rb") as file:
+        with self.open_raw() as file:
             return file.read(START_BYTES)
 
     @cached_property
     def text(self) -> bytes:
         """The first bytes of a text, unpacked."""
-        with suppress(*DAMAGED):
-            if not self.compression:
-                return self.start
-            with self.open_bytes() as file:
-                return file.read(START_BYTES)
+        with suppress(*DAMAGED), self.open_bytes() as file:
+            return file.read(START_BYTES)
         return b""
 
     @property
@@ -185,12 +162,9 @@ class Source:
     @cached_property
     def archive(self) -> list[zipfile.ZipInfo]:
         """The files in a zip archive; none if it is damaged, or something else."""
-        data = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
         # the last: the version of the format, which damage changes
-        with suppress(zipfile.BadZipFile, OSError, NotImplementedError):
-            if self.start.startswith(ZIP):
-                with zipfile.ZipFile(data) as archive:
-                    return archive.infolist()
+        with suppress(zipfile.BadZipFile, OSError, NotImplementedError), self.open_raw() as file:
+            return zipfile.ZipFile(file).infolist() if self.start.startswith(ZIP) else []
         return []
 
     @property
@@ -394,7 +368,8 @@ def sniff(source: Source) -> Source:
     # old programs of the Mac end lines with \r
     has_old_lines = b"\r" in source.start and b"\n" not in source.start and not actual
     if source.start.startswith(UTF_16) or has_old_lines:
-        data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+        with source.open_raw() as file:
+            data = file.read()
         # those who read it will say what is wrong
         with suppress(UnicodeError):
             if not has_old_lines:
