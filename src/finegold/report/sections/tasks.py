@@ -11,6 +11,7 @@ from finegold.insight.votes import Flags
 from finegold.report.sections.common import LABELS_TABLE, Shown, Subject, View, plain, texts
 from finegold.results.data import ResultData
 from finegold.results.matrices import evidence
+from finegold.votes.annotations import votes_on
 from finegold.votes.encoding import MISSING, Names
 from finegold.votes.key import Key
 
@@ -64,9 +65,7 @@ def _row(
     # the annotators and the classes of all votes on the task; none on one with predictions only
     who = voted = np.empty(0, np.int32)
     if i < votes.n_tasks:
-        ends = votes.cell_ptr[votes.task_ptr[i : i + 2]]
-        who = votes.annotator[slice(*ends)]
-        voted = votes.label_of(np.arange(*ends)).astype(np.int32)
+        _, who, voted = votes_on(votes, np.array([i]))
     counts = np.bincount(voted, minlength=len(classes))
     # the class with most votes if it is not the label, else the second most probable class
     rival = None
