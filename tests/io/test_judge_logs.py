@@ -125,12 +125,6 @@ SCORES = {
     "item": [1, 1, 2, 2, 3, 3], "judge": ["a", "b"] * 3,
     "score": ["4", "4.0", "Score: 10", "I'm sorry, I cannot", "3/10", "-1"]
 }  # fmt: skip
-AGAIN = {
-    "item": [1, 1, 1],
-    "judge": ["j"] * 3,
-    "order": ["AB"] * 3,
-    "verdict": ["ERROR: timeout", "A", "B"],
-}
 TWO_JUDGES = {"item": [1, 1, 2, 2], "judge": ["i", "j"] * 2}
 SYSTEMS = {"model_a": ["x", "y"], "model_b": ["y", "x"]}
 OBJECTS = [{"winner": "A", "confidence": 1}, {"winner": "B", "confidence": 2}]
@@ -156,7 +150,6 @@ test_logs_in_tables = check_each({
     "a status and costs": gives(
         *(("log.csv", STATUS), "pass", "pass", None, "fail"), class_names=["fail", "pass"], cost=[0.1, 0.2, 0.1, 0.3]
     ),
-    "a call made again for the same repeat": gives({**AGAIN, "repeat": [1, 1, 2]}, "A", "B"),
     "objects with a field": gives(calls(*OBJECTS), "A", "B"),
     "truths of zero and one with a meaning": gives(
         calls("A", "B", label=[0, 1]), gold=[0, 1], options={"verdict_map": "0=A,1=B"}
@@ -364,7 +357,7 @@ def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
 
 def test_truths_in_a_file_beside_the_log_are_gold(tmp_path):
     frame, truths = both_orders(20, by_name=False)
-    log = frame.select("item", "judge", "verdict", a_first=pl.col("order") == "AB")
+    log = frame.select("item", "judge", "verdict", swapped=pl.col("order") == "BA")
     gold = pl.DataFrame({"item": list(truths), "truth": list(truths.values())})
     put(tmp_path, "", {"log.csv": log.write_csv(), "gold.csv": gold.write_csv()})
     assert figures(tmp_path) == figures(frame, truths)

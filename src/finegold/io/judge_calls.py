@@ -55,7 +55,7 @@ WORDS = {
     ),
     "order": (
         "order promptorder answerorder position presentation presentationorder swapped isswapped"
-        " swap flipped isflipped reversed isreversed shownfirst firstshown afirst isafirst game",
+        " swap flipped isflipped reversed isreversed shownfirst firstshown game",
     ),
     "criterion": (
         "criterion criteria criterionname metric metricname dimension aspect rubric rubricname"
@@ -558,10 +558,6 @@ def table_of(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> 
         if table[role].null_count():
             row = int(table[role].is_null().arg_max() or 0) + 1
             raise InputError(f"{name}: verdict {row:,} has no {role}; fill it in or remove the row")
-    # not whether it is swapped
-    if bare_name(roles.get("order", [""])[0]).endswith("afirst"):
-        orders = {"true": "AB", "1": "AB", "false": "BA", "0": "BA"}
-        table = table.with_columns(pl.col("order").str.to_lowercase().replace(orders))
     if columns := roles.get("cost"):
         cost = frame[columns[0]].str.strip_chars(" $€£").cast(pl.Float64, strict=False)
         table = table.with_columns(cost=cost.fill_nan(None))
@@ -569,10 +565,6 @@ def table_of(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> 
             notes.append(
                 f'{n:,} values in the column "{columns[0]}" are not numbers and are left out'
             )
-    # several rows for the same repeat are a call that was made again
-    if "repeat" in table.columns:
-        key = [each for each in table.columns if each in ROLES and each not in OF_ONE_CALL]
-        table = table.unique(subset=key, keep="last", maintain_order=True)
     if "system_a" in table.columns:
         pair = tuple(bare_name(roles[end][0]) for end in ("system_a", "system_b"))
         if pair == UNPLACED or pair[1] in OPPONENTS:
@@ -582,9 +574,6 @@ def table_of(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> 
             notes.append(f"{n:,} verdicts compare a system with itself and are left out")
         table = others
     return table
-
-
-OF_ONE_CALL = ("verdict", "cost", "error", "gold")
 
 
 def check_order(
