@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from finegold.errors import InputError
+from finegold.io.exports.base import Spans, Vote
+from finegold.votes.labels import NOTHING
 
 SCHEMA = {
     "document": pl.String,
@@ -18,19 +20,6 @@ SCHEMA = {
     "end": pl.Int64,
     "label": pl.String,
 }
-# start, end and label
-Span = tuple[int, int, str]
-
-
-class Reading(NamedTuple):
-    """One annotator's reading of one document."""
-
-    document: str
-    annotator: str
-    spans: Iterable[Span]
-    text: str | None = None
-    # what the tool needs to take spans back, by its own names
-    form: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,21 +55,28 @@ class Marks:
         return f"Marks({spans} by {people} in {documents})"
 
 
-def collect(readings: Iterable[Reading], source: str, left_out: Counter[str]) -> Marks:
-    """Make `Marks` of readings. A span that somebody marked twice counts once."""
+def collect(votes: Iterable[Vote], source: str, left_out: Counter[str]) -> Marks:
+    """Make `Marks` of answers. A span that somebody marked twice counts once."""
     rows: list[tuple[str, str, int, int, str]] = []
     read: dict[tuple[str, str], None] = {}
     texts: dict[str, str] = {}
     forms: dict[str, dict[str, Any]] = {}
-    for document, annotator, spans, text, form in readings:
+    for vote in votes:
+        if vote.annotator is None:
+            continue
+        document, annotator = str(vote.task), str(vote.annotator)
+        # also where nothing was marked
         read[document, annotator] = None
-        forms.setdefault(document, {}).update(form or {})
-        if text is not None and texts.setdefault(document, text) != text:
+        if vote.text is not None and texts.setdefault(document, vote.text) != vote.text:
             raise InputError(
                 f"{source}: document {document} has two texts, so that places in one are not those"
                 " in the other; give the documents ids, or read the files apart"
             )
-        rows += [(document, annotator, *span) for span in spans]
+        if isinstance(vote.label, Spans):
+            rows += [(document, annotator, *mark) for mark in vote.label.marks]
+            forms.setdefault(document, {}).update(vote.label.form or {})
+        elif vote.label not in (None, NOTHING):
+            left_out["answers that are not marks"] += 1
     if not read:
         raise InputError(f"{source} holds no marked texts")
     every = pl.DataFrame(rows, schema=SCHEMA, orient="row")

@@ -18,10 +18,9 @@ import polars as pl
 
 from finegold.errors import InputError, Remedy
 from finegold.io.exports import find_export
-from finegold.io.exports.base import DamagedExport, ExportOptions, Spans, spans_in
+from finegold.io.exports.base import DamagedExport, ExportOptions, Span, Spans, Vote, spans_in
 from finegold.io.source import Source, sniff
-from finegold.spans.marks import Marks, Reading, Span, collect
-from finegold.votes.labels import NOTHING
+from finegold.spans.marks import Marks, collect
 
 KINDS = (
     "it may be an export of Label Studio, doccano, Prodigy, Argilla, INCEpTION (WebAnno TSV 3 or UIMA"
@@ -75,8 +74,8 @@ def read(source: str | Path | Iterable[str | Path]) -> Marks:
     texts = {file.path: file.text for file in files if file.path.suffix == ".txt"}
     # the text of a document may lie beside the marks
     marked = [file for file in files if file.path not in texts] or files
-    readings = [reading for file in marked for reading in _read(file, texts, left_out)]
-    return collect(readings, name, left_out)
+    votes = (vote for file in marked for vote in _read(file, texts, left_out))
+    return collect(votes, name, left_out)
 
 
 def _files(path: Path, left_out: Counter[str]) -> Iterator[File]:
@@ -104,7 +103,7 @@ def _files(path: Path, left_out: Counter[str]) -> Iterator[File]:
         yield File(file, text, data, file.stem, file.parent.name)
 
 
-def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Iterator[Reading]:
+def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Iterator[Vote]:
     header = re.split(r"[,;\t]", file.text.partition("\n")[0].lower())
     if file.path.suffix == ".ann":
         yield _brat(file, texts)
@@ -120,7 +119,7 @@ def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Ite
         yield from _conll(file, left_out)
 
 
-def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Vote]:
     """The export of a tool whose answers may be marks."""
     source = sniff(Source(str(file.path), file.data))
     export = find_export([source])
@@ -131,20 +130,12 @@ def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Reading]:
     # an answer without marks is a reading, too
     options = ExportOptions(multi=True, left_out=left_out, nobody=file.stem)
     try:
-        for vote in export.read(source, options):
-            is_marked = isinstance(vote.label, Spans)
-            left_out["answers that are not marks"] += not (
-                is_marked or vote.label in (None, NOTHING)
-            )
-            found = vote.label if is_marked else Spans([])
-            if vote.annotator is not None:
-                who = str(vote.annotator)
-                yield Reading(str(vote.task), who, found.marks, vote.text, found.form)
+        yield from export.read(source, options)
     except DamagedExport as error:
         raise error.of_tool(source, export) from None
 
 
-def _uima(file: File) -> Reading:
+def _uima(file: File) -> Vote:
     """UIMA CAS JSON of INCEpTION: a file per document (the folder) and annotator (the file)."""
     structures = json.loads(file.text)["%FEATURE_STRUCTURES"]
     text = next((each["sofaString"] for each in structures if "sofaString" in each), None)
@@ -153,20 +144,21 @@ def _uima(file: File) -> Reading:
         label = each.get("value", each.get("label", each.get("identifier")))
         if ENTITY.search(str(each.get("%TYPE", ""))) and "begin" in each and isinstance(label, str):
             spans.append((int(each["begin"]), int(each["end"]), label))
-    return Reading(file.folder or file.stem, file.stem, spans, text)
+    return Vote(file.folder or file.stem, file.stem, Spans(spans), text=text)
 
 
-def _brat(file: File, texts: dict[PurePath, str]) -> Reading:
+def _brat(file: File, texts: dict[PurePath, str]) -> Vote:
     """brat: DOCUMENT.ann beside DOCUMENT.txt, in a folder for each annotator."""
     spans = []
     for line in file.text.splitlines():
         if found := BRAT.match(line):
             places = [int(place) for place in re.split(r"[; ]", found[2].strip())]
             spans.append((min(places), max(places), found[1]))
-    return Reading(file.stem, file.folder, spans, texts.get(file.path.with_suffix(".txt")))
+    text = texts.get(file.path.with_suffix(".txt"))
+    return Vote(file.stem, file.folder, Spans(spans), text=text)
 
 
-def _webanno(file: File, left_out: Counter[str]) -> Reading:
+def _webanno(file: File, left_out: Counter[str]) -> Vote:
     """WebAnno TSV 3: a token on each line, and a column for each feature of a layer of spans.
 
     PER[1] on several lines is one span, and PER alone is one of one token.
@@ -187,7 +179,8 @@ def _webanno(file: File, left_out: Counter[str]) -> Reading:
             if label not in ("", "_", "*"):
                 key = (label, number) if number else (label, "", fields[0])
                 spans[key] = (spans.get(key, (start,))[0], end, label)
-    return Reading(file.folder or file.stem, file.stem, spans.values(), text or None)
+    found = Spans(list(spans.values()))
+    return Vote(file.folder or file.stem, file.stem, found, text=text or None)
 
 
 def _column_of_entities(text: str, left_out: Counter[str]) -> int:
@@ -204,21 +197,21 @@ def _column_of_entities(text: str, left_out: Counter[str]) -> int:
     return columns.get(found, 3)
 
 
-def _table(file: File) -> Iterator[Reading]:
+def _table(file: File) -> Iterator[Vote]:
     """A table with a row for each span. A row without places says that somebody read a document."""
     header = file.text.partition("\n")[0]
     separator = max(",;\t", key=header.count)
     frame = pl.read_csv(io.StringIO(file.text), separator=separator, infer_schema=False)
     for line, row in enumerate(frame.rename(lambda name: name.strip().lower()).to_dicts(), 2):
         try:
-            spans = spans_in([row] if row["start"] else []).marks
-            yield Reading(row["document"], row.get("annotator", file.stem), spans)
+            spans = spans_in([row] if row["start"] else [])
+            yield Vote(row["document"], row.get("annotator", file.stem), spans)
         except (ValueError, KeyError) as error:
             problem = f"it needs a document and whole numbers for start and end ({error})"
             raise InputError(problem, f"{file.path}, line {line}") from None
 
 
-def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:
+def _conll(file: File, left_out: Counter[str]) -> Iterator[Vote]:
     """Columns: a token and then a tag for each annotator (`?` where a sentence was not read),
     sentences between blank lines. Tags are B-PER, I-PER, O, or classes alone. As in CoNLL 2003, the
     last column alone counts where another one never has the tag O, as parts of speech do not.
@@ -248,7 +241,7 @@ def _conll(file: File, left_out: Counter[str]) -> Iterator[Reading]:
             said = [row[column] for row in rows]
             if "?" not in said:
                 who = file.stem if len(columns) == 1 else f"{file.stem} {column}"
-                yield Reading(f"{number}", who, _runs(said, places), text)
+                yield Vote(number, who, Spans(_runs(said, places)), text=text)
 
 
 def _runs(tags: list[str], places: list[tuple[int, int]]) -> list[Span]:

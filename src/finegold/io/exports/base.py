@@ -64,6 +64,8 @@ class Vote(NamedTuple):
 
 
 COLUMNS = ("task", "annotator", "label", "question", "gold")
+# start, end and class
+Span = tuple[int, int, str]
 
 
 class Spans(NamedTuple):
@@ -71,8 +73,7 @@ class Spans(NamedTuple):
     reads it.
     """
 
-    # start, end and class
-    marks: list[tuple[int, int, str]]
+    marks: list[Span]
     # what the tool needs to take spans back, by its own names
     form: dict[str, Any] | None = None
 

@@ -15,6 +15,7 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
+    Span,
     Spans,
     Vote,
     join_labels,
@@ -133,7 +134,7 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
     return join_labels(["/".join(map(str, path)) for path in answer] if key == TAXONOMY else answer)
 
 
-def _marks_of(value: dict[str, Any]) -> list[tuple[int, int, str]]:
+def _marks_of(value: dict[str, Any]) -> list[Span]:
     """Return the marks in a text, whose places in HTML are counted over the whole text as well."""
     if not {"start", "end"} <= value.keys() or "channel" in value:
         return []
@@ -177,7 +178,7 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
     [{"rating": 4}].
     """
     known: list[Any] = []
-    marks: list[tuple[int, int, str]] = []
+    marks: list[Span] = []
     for item in value if isinstance(value, list) else [value]:
         answer = answer_of(item) if isinstance(item, dict) else item
         found = _marks_of(item) if isinstance(item, dict) and answer is None else []
