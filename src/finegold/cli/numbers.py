@@ -38,6 +38,7 @@ class Numbers:
 
     def run(self, votes: o.Votes) -> None:
         from finegold import numbers as ratings
+        from finegold.io.writers import write_frame
         from finegold.results.tables import own_name
         from finegold.votes.frames import to_polars
 
@@ -46,41 +47,26 @@ class Numbers:
         result = ratings.aggregate(list(votes.files), **given)
         errors = None if truths is None else result.evaluate(truths, within=self.within)
 
-        def values() -> Any:
-            return own_name(to_polars(result.values()), result.annotations, 0)
-
-        out.write_all(
+        values = own_name(to_polars(result.values()), result.annotations, 0)
+        annotators = to_polars(result.annotators())
+        out.write_tables(
             {
-                self.output: out.frame_writer(values),
-                self.annotators: out.frame_writer(result.annotators),
-                self.sample: out.frame_writer(partial(result.sample, self.n, seed=self.seed)),
+                self.output: lambda: values,
+                self.annotators: lambda: annotators,
+                self.sample: partial(result.sample, self.n, seed=self.seed),
             }
         )
-        figures = {"n_tasks": len(result.scores.value), "n_annotators": len(result.scores.bias)}
         if self.json:
-            tables = {
-                "annotators": to_polars(result.annotators()).to_dicts(),
-                "values": values().to_dicts(),
-            }
-            out.print_json(
-                figures | {"errors": None if errors is None else asdict(errors)} | tables
-            )
+            found: dict[str, Any] = {"n_tasks": len(values), "n_annotators": len(annotators)}
+            found["errors"] = None if errors is None else asdict(errors)
+            tables = {"annotators": annotators.to_dicts(), "values": values.to_dicts()}
+            out.print_json(found | tables)
             return
         say(repr(result))
         if self.output is None:
-            out.frame_writer(values)("-")
+            write_frame(values, "-")
         if errors is not None:
-            rows = [
-                (
-                    "mean absolute error",
-                    f"{errors.mean_absolute_error:.4g} ({errors.mean_absolute_error_low:.4g} to"
-                    f" {errors.mean_absolute_error_high:.4g})",
-                ),
-                ("values minus truths", f"{errors.bias:+.4g}"),
-                ("rank correlation", f"{errors.spearman:.3f}"),
-            ]
-            if errors.share_within is not None:
-                share = f"{errors.share_within:.1%} ({errors.share_within_low:.1%} to"
-                rows.append((f"within {self.within:g}", f"{share} {errors.share_within_high:.1%})"))
-            out.print_figures(f"Against {errors.n_tasks:,} known truths", rows)
-        out.print_frame("Annotators", to_polars(result.annotators()).sort("noise"), ROWS_SHOWN)
+            figures = {name: value for name, value in asdict(errors).items() if value is not None}
+            rows = [(name.replace("_", " "), f"{value:.4g}") for name, value in figures.items()]
+            out.print_figures("Against known truths", rows)
+        out.print_frame("Annotators", annotators.sort("noise"), ROWS_SHOWN)

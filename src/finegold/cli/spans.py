@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.outputs import count, say
-from finegold.methods.lookup import REGISTRY
+from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import option
 
 FILES = (
@@ -46,14 +45,14 @@ class Spans:
     )
 
     def run(self, files: tuple[str, ...]) -> None:
-        out.check_outputs(files, self)
+        import polars as pl
+
         from finegold.spans import aggregate, agreement, read, write
 
+        out.check_outputs(files, self)
         marks = read(files)
-        result, agreed = (
-            aggregate(marks, o.method_with(FitOptions(method=self.method))),
-            agreement(marks),
-        )
+        result = aggregate(marks, self.method or DEFAULT_METHOD)
+        agreed = agreement(marks)
         found, people = result.spans(self.threshold), result.annotators(self.threshold)
         out.write_tables(
             {
@@ -89,11 +88,8 @@ class Spans:
         measures = {
             "F1 of pairs, exact": agreed.exact,
             "F1 of pairs, overlapping": agreed.overlapping,
-            "Krippendorff's alpha on characters": agreed.alpha,
+            "alpha on characters": agreed.alpha,
         }
-        rows = [
-            (x, "undefined" if value is None else f"{value:.3f}") for x, value in measures.items()
-        ]
-        out.print_figures("Agreement", rows)
+        out.print_frame("Agreement", pl.DataFrame(measures))
         out.print_frame("By class", agreed.classes, ROWS_SHOWN)
         out.print_frame("Annotators against the consensus", people, ROWS_SHOWN)
