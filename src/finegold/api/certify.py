@@ -252,50 +252,18 @@ def certify(
         fitted = result_of(votes, method, keywords, otherwise=plan.method)
     result = samples.all_labels(fitted)
     _check_belongs(result, plan)
-    names = [row[0] for row in plan.rows]
     classes = [text_of(name) for name in to_list(result.class_names)]
-
-    # The truth of each task of the plan, None where there is none
-    answers = read_answers(checks, plan.columns[0], plan.columns[1], samples.SAMPLE, names, classes)
-    if answers.samples - {plan.id}:
-        raise InputError(
-            f"the sheet belongs to sample {min(answers.samples - {plan.id})}, and the plan is"
-            f" {plan.id}"
-        )
-    if stranger := next((task for task in answers.truths if task not in set(names)), None):
-        raise InputError(
-            f"the task {stranger!r} is not one of this sample's; checks of other tasks were not"
-            " drawn at random"
-        )
-    given = [answers.truths.get(name) for name in names]
-    truths = [truth for truth in given if truth is not None]
-    if not truths:
-        raise InputError(
-            "no task of the sheet has a truth",
-            remedies=[use(text="fill in its column of truths first")],
-        )
-    if unknown := [truth for truth in truths if truth not in classes]:
-        words = (
-            f"{len(unknown):,} of {len(truths):,} truths are not classes of the votes"
-            f" ({unknown[0]!r})"
-        )
-        if 2 * len(unknown) > len(truths):
-            remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
-            raise InputError(words, remedies=[remedy])
-        warn_user(f"{words}: the labels of these tasks count as wrong")
-    last = max(row for row, truth in enumerate(given, 1) if truth is not None)
-    # the first planned look that holds all answers
-    look = next(end for end in plan.look_ends if end >= last)
-    given, rows = given[:look], plan.rows[:look]
+    given = _truths_of(checks, plan, classes)
+    names = [name for name, _ in plan.rows[: len(given)]]
 
     # What the rows up to this look show
-    code = match(names[:look], result.task_names).astype(np.int64)
+    code = match(names, result.task_names).astype(np.int64)
     labels = np.array([classes[label] for label in result.label_codes[code].tolist()])
     answered = np.array([truth is not None for truth in given])
     right = np.array([truth == label for truth, label in zip(given, labels, strict=True)])
     # a task without an answer counts as wrong for acceptance
     wrong = ~(right & answered)
-    stratum = np.array([row[1] for row in rows])
+    stratum = np.array([stratum for _, stratum in plan.rows[: len(given)]])
     sizes, expected = np.array(plan.sizes), np.array(plan.confidence)
     confidence = result.confidence[code].astype(np.float64)
     weight = (sizes / np.maximum(np.bincount(stratum, minlength=len(sizes)), 1))[stratum]
@@ -313,7 +281,7 @@ def certify(
         every = np.ones_like(answered)
         low, high = interval(every, ~wrong).low, interval(every, right | ~answered).high
         accuracy = accuracy._replace(low=min(low, accuracy.low), high=max(high, accuracy.high))
-    width = (accuracy.high - accuracy.low) * math.sqrt(len(truths) / (len(truths) + 50))
+    width = (accuracy.high - accuracy.low) * math.sqrt(answered.sum() / (answered.sum() + 50))
     ends = pairwise(BANDS)
     bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends])
     band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(bands) - 1)
@@ -333,7 +301,7 @@ def certify(
         out = fold == number
         fitted_without = maths.recalibrate(confidence[~out], right[~out].astype(float))
         after[out] = fitted_without.apply(confidence[out])
-    content = sorted((name, truth or "") for name, truth in zip(names, given, strict=False))
+    content = sorted((name, truth or "") for name, truth in zip(names, given, strict=True))
     return Certificate(
         accuracy=accuracy,
         accepted=accepted,
@@ -348,6 +316,35 @@ def certify(
         checks=hashlib.sha256(json.dumps(content).encode()).hexdigest(),
         date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def _truths_of(checks: Any, plan: Plan, classes: list[str]) -> list[str | None]:
+    """Return the truth of each task of the plan up to the last planned look that has begun, None
+    where there is none.
+    """
+    names, (task, truth) = [name for name, _ in plan.rows], plan.columns
+    answers = read_answers(checks, task, truth, samples.SAMPLE, names, classes)
+    if others := answers.samples - {plan.id}:
+        raise InputError(f"the sheet belongs to sample {min(others)}, and the plan is {plan.id}")
+    if strangers := [task for task in answers.truths if task not in set(names)]:
+        raise InputError(
+            f"the task {strangers[0]!r} is not one of this sample's; checks of other tasks were not"
+            " drawn at random"
+        )
+    given = [answers.truths.get(name) for name in names]
+    truths = [truth for truth in given if truth is not None]
+    if not truths:
+        remedy = use(text="fill in its column of truths first")
+        raise InputError("no task of the sheet has a truth", remedies=[remedy])
+    if unknown := [truth for truth in truths if truth not in classes]:
+        n_unknown = f"{len(unknown):,} of {len(truths):,} truths"
+        words = f"{n_unknown} are not classes of the votes ({unknown[0]!r})"
+        if 2 * len(unknown) > len(truths):
+            remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
+            raise InputError(words, remedies=[remedy])
+        warn_user(f"{words}: the labels of these tasks count as wrong")
+    last = max(row for row, truth in enumerate(given, 1) if truth is not None)
+    return given[: next(end for end in plan.look_ends if end >= last)]
 
 
 def plan_of_random(result: ResultData, checks: Any) -> Plan:
