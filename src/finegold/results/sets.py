@@ -28,8 +28,6 @@ Floats = NDArray[np.float64]
 
 # what an annotator does overall weighs as much as this number of answers about one option
 QUALITY_ANSWERS = 20.0
-# the classes of a question
-NO, YES = 0, 1
 
 
 class Answers:
