@@ -402,7 +402,8 @@ def _assemble_classes(
     options: ReadOptions,
 ) -> tuple[Annotations, list[Finding]]:
     known = to_list(truth.truth) if truth else []
-    written, findings = _unify(Spellings(labels, known), options, long.is_wide)
+    rules = options.classes, options.normalise, options.alias or {}
+    written, findings = spelling.unify(Spellings(labels, known), *rules, long.is_wide)
     coded, truth_codes, classes = spelling.encode_classes(
         written.labels, written.truths, options.classes, long.is_text, long.where
     )
@@ -453,11 +454,8 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
             texts, count(labels.codes, len(texts)), of_export=long.of_export
         )
         if are_sets:
-            several = [
-                each
-                for each in texts
-                if len(spelling.options_of(each, spelling.separator_of(texts))) > 1
-            ]
+            parts = zip(texts, spelling.split_cells(texts), strict=True)
+            several = [each for each, some in parts if len(some) > 1]
             text = (
                 f"the votes are sets of labels, such as {min(several or texts, key=len)}, so each"
                 " option is taken as a question of yes or no"
@@ -472,16 +470,6 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
                 counts.pop(spelling.NOTHING, None)
             noticed += hygiene.find_doubtful_labels(counts, words, long.is_wide)
     return Labels(labels, are_sets, noticed + sets, words)
-
-
-def _unify(
-    spellings: Spellings, options: ReadOptions, is_wide: bool = False
-) -> tuple[Spellings, list[Finding]]:
-    findings: list[Finding] = []
-    if options.alias:
-        spellings, findings = spelling.replace_aliases(spellings, options.alias)
-    spellings, more = spelling.unify(spellings, options.classes, options.normalise, is_wide)
-    return spellings, [*findings, *more]
 
 
 def _refuse_lost(long: LongFrame, labels: Labels) -> None:
@@ -528,9 +516,7 @@ def _assemble_sets(
     if options.repeated not in ("first", "all"):
         problem = "with sets of labels, all rows of an annotator on a task are one answer"
         raise InputError(problem, remedies=[leave_out("repeated"), leave_out("multi")])
-    cells = [text_of(name) for name in labels.names]
-    separator = spelling.separator_of(cells)
-    parts = [spelling.options_of(cell, separator) for cell in cells]
+    parts = spelling.split_cells([text_of(name) for name in labels.names])
     # a row per option of each vote, and one row for an empty set or a missing vote
     of_cells = pl.DataFrame(
         {"cell": range(len(parts)), "set": ["\n".join(sorted({*some})) for some in parts]},
@@ -541,7 +527,8 @@ def _assemble_sets(
     codes = {"task": tasks.codes, "annotator": annotators.codes, "cell": labels.codes}
     rows = pl.DataFrame(codes).join(of_cells, on="cell", how="left", maintain_order="left")
     chosen = rows.with_row_index("row").explode("option")
-    written, findings = _unify(Spellings(encode(chosen["option"]), []), options)
+    rules = options.classes, options.normalise, options.alias or {}
+    written, findings = spelling.unify(Spellings(encode(chosen["option"]), []), *rules, False)
 
     def where(vote: int) -> str:
         return long.where(int(chosen["row"][vote]))

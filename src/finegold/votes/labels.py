@@ -81,18 +81,19 @@ FEW_LISTS = 0.02
 
 
 def as_cell(options: Iterable[Any]) -> str:
-    """Write a list or set of options as text that `options_of` reads."""
+    """Write a list or set of options as text that `split_cells` reads."""
     return json.dumps([text_of(option) for option in options], ensure_ascii=False)
 
 
-def separator_of(cells: Sequence[str]) -> str:
-    """Return the character between the options of these cells."""
+def split_cells(cells: Sequence[str]) -> list[list[str]]:
+    """Return the options of each cell: a list, or text with the same separator for all cells."""
     plain = [cell for cell in cells if _items_of(cell) is None]
-    return next((mark for mark in SEPARATORS if any(mark in cell for cell in plain)), SEPARATORS[0])
+    marks = (mark for mark in SEPARATORS if any(mark in cell for cell in plain))
+    separator = next(marks, SEPARATORS[0])
+    return [_split(cell, separator) for cell in cells]
 
 
-def options_of(cell: str, separator: str) -> list[str]:
-    """Return the options of a cell: a list in JSON or Python, or options with a separator between."""
+def _split(cell: str, separator: str) -> list[str]:
     items = _items_of(cell)
     parts = cell.split(separator) if items is None else items
     return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
@@ -102,23 +103,22 @@ def known_options(cell: str, known: set[str]) -> list[str]:
     """Return the options of a cell that was written apart from the votes, whose options are known."""
     if cell.strip() in known:
         return [cell.strip()]
-    splits = [options_of(cell, mark) for mark in SEPARATORS]
-    own = options_of(cell, separator_of([cell]))
-    return next((options for options in splits if known.issuperset(options)), own)
+    splits = [_split(cell, mark) for mark in SEPARATORS]
+    return next((options for options in splits if known.issuperset(options)), *split_cells([cell]))
 
 
 def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: bool = False) -> bool:
     """Return whether distinct cells are sets: lists, or options with ; or | in most votes."""
     if not any(mark in cell for cell in cells for mark in (*CLEAR_SEPARATORS, "[", "{")):
         return False
-    separator = separator_of(cells)
-    parts = [options_of(cell, separator) for cell in cells]
+    parts = split_cells(cells)
     several = np.array([len(some) > 1 for some in parts], dtype=bool)
     are_lists = np.array([_items_of(cell) is not None for cell in cells], dtype=bool)
     total, n_lists = counts.sum(), counts[are_lists].sum()
     if 2 * n_lists > total or counts[are_lists & several].sum() > FEW_LISTS * total:
         return True
-    if separator not in CLEAR_SEPARATORS:
+    plain = [cell for cell in cells if _items_of(cell) is None]
+    if not any(mark in cell for cell in plain for mark in CLEAR_SEPARATORS):
         return False
     # An export writes | between the labels of one answer, so one such answer is enough if any of
     # its labels occurs again.
@@ -192,26 +192,28 @@ class Spellings(NamedTuple):
         return Spellings(self.labels.renamed(self.labels.names.of(names)), truths)
 
 
-def replace_aliases(
-    spellings: Spellings, class_of: Mapping[str, Any]
-) -> tuple[Spellings, list[Finding]]:
-    """Replace labels and truths by the classes that the user says they mean."""
-    known = spellings.known()
-    new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
-    if new or not known or not class_of:
-        return spellings.renamed(new), _report_merged(new, spellings.frequency())
-    text = "none of the spellings of the alias occurs among the labels"
-    sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
-    return spellings, [Finding("alias", f"{text}: {sides}; check that they are written alike")]
-
-
 def unify(
-    spellings: Spellings, classes: Sequence[Any] | None, normalise: bool, is_wide: bool
+    spellings: Spellings,
+    classes: Sequence[Any] | None,
+    normalise: bool,
+    alias: Mapping[str, Any],
+    is_wide: bool,
 ) -> tuple[Spellings, list[Finding]]:
-    """Merge numbers that differ in format only, and all spellings of a class if `normalise`."""
+    """Replace labels and truths by the classes that they mean: by an alias, numbers that differ in
+    format only, and all spellings of a class if `normalise`.
+    """
+    known, findings = spellings.known(), list[Finding]()
+    new = {text: known.get(text_of(name), name) for text, name in alias.items() if text in known}
+    if new:
+        findings = _report_merged(new, spellings.frequency())
+        spellings = spellings.renamed(new)
+    elif alias and known:
+        text = "none of the spellings of the alias occurs among the labels"
+        sides = f"the alias has {next(iter(alias))}, the labels have {min(known)}"
+        findings = [Finding("alias", f"{text}: {sides}; check that they are written alike")]
     names = spellings.labels.names
     if names.values.dtype.is_integer() and not spellings.truths and classes is None:
-        return spellings, []
+        return spellings, findings
     # a truth that matches a label becomes that label: False for "False"
     codes = match(spellings.truths, names).tolist() if spellings.truths else []
     pairs = zip(spellings.truths, codes, strict=True)
@@ -224,20 +226,20 @@ def unify(
     are_numbers = all(shortest_number(text.strip()) for text in [*known, *given])
     are_numbers = are_numbers and len(set(map(_key, given))) == len(given)
     if not groups or (given and not normalise and not are_numbers):
-        return spellings, []
+        return spellings, findings
     if not normalise and not are_numbers:
-        return spellings, [_look_alike_finding(groups, counts, len(known))]
-    new: dict[str, Any] = {}
+        return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
+    new = {}
     if are_numbers:
         written = {_key(text): text for text in given}
         forms = {text: written.get(_key(text), _key(text)) for text in known}
         new = {text: known.get(form, form) for text, form in forms.items()}
-        return spellings.renamed(new), _report_merged(new, counts, True, is_wide)
+        return spellings.renamed(new), findings + _report_merged(new, counts, True, is_wide)
     # spellings become a class that the user names, or the most frequent one
     for group in groups:
         best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
         new |= {text: known.get(best, best) for text in group}
-    return spellings.renamed(new), _report_merged(new, counts)
+    return spellings.renamed(new), findings + _report_merged(new, counts)
 
 
 def _report_merged(
