@@ -113,10 +113,8 @@ def bare_name(column: Any) -> str:
     return re.sub(r"[\s_.:-]+", "", str(column).casefold())
 
 
-def list_names(columns: Iterable[Any], most: int = 20) -> str:
-    names = [f'"{column}"' for column in columns]
-    more = [f"and {len(names) - most} more"] if len(names) > most else []
-    return ", ".join(names[:most] + more)
+def list_names(columns: Iterable[Any]) -> str:
+    return listed(f'"{column}"' for column in columns)
 
 
 # The column of a role

@@ -271,30 +271,22 @@ def _may_be_judges(votes: Any) -> bool:
 
 def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes of a plain table by question."""
-    layout = options.layout
-    is_transposed = layout == "transposed"
-    wrong = {
-        "include": ("is for exports of annotation tools, but this is a plain table", True),
-        "question": (
-            f"is of no use, because a {layout} table has one question",
-            layout not in (None, "long"),
-        ),
-        "label": (f"names no column of a {layout} table", layout in ("wide", "transposed")),
-    }
-    for name, (problem, is_wrong) in wrong.items():
-        if is_wrong and name in options.given() and options.question != ALL:
-            raise InputError(f"{name} {problem}", opened.name, [leave_out(name)])
-    if (
-        options.annotator is not None
-        and not isinstance(options.annotator, str)
-        and layout != "wide"
+    layout, given = options.layout, {*options.given()}
+    one = f"is of no use, because a {layout} table has one question"
+    for name, problem, is_wrong in (
+        ("include", "is for exports of annotation tools, but this is a plain table", True),
+        ("question", one, layout not in (None, "long") and options.question != ALL),
+        ("label", f"names no column of a {layout} table", layout in ("wide", "transposed")),
     ):
+        if is_wrong and name in given:
+            raise InputError(f"{name} {problem}", opened.name, [leave_out(name)])
+    if not isinstance(options.annotator, str | None) and layout != "wide":
         problem = "several annotator columns make a wide table"
         raise InputError(problem, opened.name, [use(layout="wide")])
     if layout == "counts":
         return {"": read_counts(opened, options)}
     if layout in ("wide", "transposed"):
-        return {"": read_cells(opened, options, is_transposed)}
+        return {"": read_cells(opened, options, layout == "transposed")}
     shape = None if options.names_columns else guess_shape(opened, options.task)
     if shape is not None and not shape.doubt:
         findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)

@@ -24,6 +24,7 @@ from finegold.votes.encoding import (
     Encoder,
     Names,
     integer_names,
+    listed,
     match,
     text_of,
     to_list,
@@ -222,12 +223,9 @@ def match_truth(
     rules = Hygiene() if annotations is None else annotations.hygiene
     truths = spelling.as_classes(truths, votes.class_names, rules.normalise, rules.alias)
     if rules.normalise:
-        names, codes = (
-            to_list(votes.task_names),
-            spelling.match_ids(tasks, votes.task_names, normalise=True),
-        )
-        pairs = zip(tasks, codes.tolist(), strict=True)
-        tasks = [name if code == MISSING else names[code] for name, code in pairs]
+        codes = spelling.match_ids(tasks, votes.task_names, normalise=True)
+        known = votes.task_names.take(codes).to_list()
+        tasks = [name if own is None else own for name, own in zip(tasks, known, strict=True)]
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
@@ -237,9 +235,9 @@ def match_truth(
     is_new = match(key.unmatched, votes.unlabelled) == MISSING
     unknown = [key.unmatched[row] for row in np.flatnonzero(is_new).tolist()]
     if n := len(unknown):
-        shown = [*map(str, unknown[:NAMED]), *(["..."] if n > NAMED else [])]
         text = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
-        warn_user(f"{text} without votes and cannot be used{of_file}: {', '.join(shown)}")
+        named = listed(unknown, NAMED)
+        warn_user(f"{text} without votes and cannot be used{of_file}: {named}")
     return key
 
 
@@ -250,8 +248,7 @@ def _report_new_classes(key: Key, of_file: str) -> None:
     if not known or not (alike or key.n_unvoted * 2 > key.n_known):
         return
     if alike:
-        sides = ", ".join(f"{text} looks like {name}" for text, name in [*alike.items()][:NAMED])
-        sides += ", ..." if len(alike) > NAMED else ""
+        sides = listed((f"{text} looks like {name}" for text, name in alike.items()), NAMED)
         remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
     else:
         sides = _sides("truths have", key.class_names[known], key.class_names[0])
@@ -314,15 +311,9 @@ def match_sets(
     codes = match(tasks, votes.task_names)
     options = to_list(votes.class_names)[:-1]
     rules, known = votes.hygiene, set(options)
-    sets = [
-        set(
-            spelling.as_classes(
-                spelling.known_options(text_of(cell), known), options, rules.normalise, rules.alias
-            )
-        )
-        for cell, code in zip(cells, codes.tolist(), strict=True)
-        if code != MISSING
-    ]
+    voted = [text_of(cells[row]) for row in np.flatnonzero(codes != MISSING).tolist()]
+    chosen = [spelling.known_options(cell, known) for cell in voted]
+    sets = [{*spelling.as_classes(one, options, rules.normalise, rules.alias)} for one in chosen]
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not sets:
         _refuse_unvoted(len(cells), of_file, tasks, votes)

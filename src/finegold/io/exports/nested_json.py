@@ -83,7 +83,7 @@ def _tasks(seen: Source, options: ExportOptions | None) -> Iterator[tuple[Any, A
             yield from record.items()
         else:
             if options is not None:
-                names = list_names(record, 3)
+                names = list_names([*record][:3])
                 wrong = "if they are tasks, write rows with a task, an annotator and a label"
                 text = f"the keys of {seen.name} are taken as annotators: {names}"
                 options.warn_once(text, use(text=wrong))
