@@ -36,26 +36,23 @@ Label = Scalar | list[Scalar]
 class Judgement(BaseModel, extra="forbid"):
     """What a person says about one task or several."""
 
-    kind: Literal["truth", "skip", "send_back", "note", "settle"] = Field(
-        default="truth",
-        description="The true class; decide later; ask for more votes; a comment; or, by the lead,"
-        " which of the auditors' answers is right.",
-    )
+    # the true class, decide later, ask for more votes, a comment, or which of the answers of several
+    # auditors is right (by the lead)
+    kind: Literal["truth", "skip", "send_back", "note", "settle"] = "truth"
     tasks: list[Scalar] = Field(min_length=1, max_length=MAX_TOGETHER)
-    label: Label | None = Field(
-        None, description="The class, or the list of all that apply; null removes the truth."
-    )
-    text: str = Field(default="", max_length=10_000, description="Of a comment.")
-    sample: int | None = Field(None, ge=1, description="The sample that is checked.")
-    before: Label | None = Field(
-        None, description="The truth as the client knows it; refused (409) if it has changed."
-    )
+    # the class, or the list of all that apply; null removes the truth
+    label: Label | None = None
+    # of a comment
+    text: str = Field(default="", max_length=10_000)
+    # that is checked
+    sample: int | None = Field(None, ge=1)
+    # the truth as the client knows it; refused (409) if it has changed
+    before: Label | None = None
 
 
 class Undo(BaseModel, extra="forbid"):
-    action: int | None = Field(
-        None, ge=1, le=2**53, description="The id of the action; by default your newest."
-    )
+    # by default your newest
+    action: int | None = Field(None, ge=1, le=2**53)
     sample: int | None = Field(default=None, ge=1)
 
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import html
 import json
-from dataclasses import dataclass, field
 from itertools import cycle
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -39,21 +38,18 @@ PRIOR_ERROR = 0.05
 
 
 class Wanted(BaseModel, extra="forbid"):
-    n: int = Field(default=100, ge=1, le=100_000, description="The number of tasks to check.")
-    risk: float = Field(
-        0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most."
-    )
-    auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
-        [], max_length=20, description="Who checks them; empty: anybody. Several share the tasks."
-    )
-    overlap: float = Field(
-        default=0.2, ge=0, le=1, description="The share of the tasks that all auditors check."
-    )
+    # the number of tasks to check
+    n: int = Field(default=100, ge=1, le=100_000)
+    # the share of wrong labels that is accepted at most
+    risk: float = Field(default=0.05, ge=0.001, le=0.4)
+    # who checks them; empty: anybody
+    auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field([], max_length=20)
+    # the share of the tasks that all auditors check
+    overlap: float = Field(default=0.2, ge=0, le=1)
     seed: int | None = Field(default=None, ge=0, le=2**31)
 
 
-@dataclass
-class Checked:
+class Checked(NamedTuple):
     """A task that a sample has checked."""
 
     task: Any
@@ -61,39 +57,28 @@ class Checked:
     by: str
 
 
-@dataclass
 class Sample:
     """A sample with its answers."""
 
-    id: int
-    fit: int
-    at: str
-    closed: bool
-    auditors: list[str]
-    overlap: float
-    risk: float
-    # tasks that it speaks for, and tasks whose truth was known then
-    population: int
-    known: int
-    # of each stratum: its tasks, those to check, and their mean confidence
-    sizes: list[int]
-    checks: list[int]
-    confidence: list[float]
-    # name, stratum
-    rows: list[tuple[Any, int]]
-    # task -> auditor -> label, by keys of names
-    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    settled: dict[str, Any] = field(default_factory=dict)
-    skipped: set[tuple[str, str]] = field(default_factory=set)
-    last: str = ""
-
-    @property
-    def tasks(self) -> list[Any]:
-        return [row[0] for row in self.rows]
-
-    @property
-    def stratum(self) -> Any:
-        return np.array([row[1] for row in self.rows])
+    def __init__(self, row: Row) -> None:
+        self.id, self.fit, self.at, self.auditors = (
+            row[name] for name in ("id", "fit", "at", "auditors")
+        )
+        self.closed, self.overlap, plan = bool(row["closed"]), row["overlap"], row["plan"]
+        # tasks that it speaks for, and tasks whose truth was known then
+        self.risk, self.population, self.known = (
+            plan[name] for name in ("risk", "population", "known")
+        )
+        # of each stratum: its tasks, and their mean confidence
+        self.sizes, self.confidence = np.array(plan["sizes"]), np.array(plan["confidence"])
+        # by their names, and the stratum of each
+        self.tasks: list[Any] = [name for name, _ in plan["rows"]]
+        self.stratum = np.array([stratum for _, stratum in plan["rows"]])
+        # task -> auditor -> label, by keys of names
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.settled: dict[str, Any] = {}
+        self.skipped: set[tuple[str, str]] = set()
+        self.last = ""
 
     @property
     def truths(self) -> dict[str, Any]:
@@ -120,7 +105,7 @@ class Sample:
 
     @property
     def is_over(self) -> bool:
-        return self.closed or len(self.checked) == len(self.rows)
+        return self.closed or len(self.checked) == len(self.tasks)
 
     @property
     def checked(self) -> dict[str, Checked]:
@@ -169,16 +154,13 @@ def all_samples(project: Project) -> list[Sample]:
     """Return the samples of a project, the newest last. Tasks that an earlier one checked need no
     second check.
     """
-    samples = {}
-    for row in project.rows("SELECT * FROM sample WHERE project = ? ORDER BY id"):
-        plan, names = row["plan"], ("id", "fit", "at", "auditors", "overlap")
-        own = {name: row[name] for name in names} | {"closed": bool(row["closed"])}
-        samples[row["id"]] = Sample(**own, **plan)
+    rows = project.rows("SELECT * FROM sample WHERE project = ? ORDER BY id")
+    samples = [Sample(row) for row in rows]
     answers = project.rows(
         "SELECT * FROM judgement WHERE project = ? AND sample NOT NULL AND NOT undone ORDER BY id"
     )
     checked: dict[str, Checked] = {}
-    for sample in samples.values():
+    for sample in samples:
         for key in map(name_key, sample.tasks):
             if (known := checked.get(key)) is not None:
                 sample.answers[key] = {known.by: known.label}
@@ -194,7 +176,7 @@ def all_samples(project: Project) -> list[Sample]:
                 sample.answers.setdefault(key, {})[row["reviewer"]] = row["value"]
             sample.last = row["at"]
         checked |= sample.checked
-    return list(samples.values())
+    return samples
 
 
 def checked_truths(project: Project) -> dict[str, Checked]:
@@ -234,7 +216,7 @@ def _texts(label: Any) -> set[str]:
 def _interval(sample: Sample, result: LoadedResult) -> maths.Interval:
     """Return the share of right labels among the tasks that a sample speaks for."""
     answered, right = _compare(sample, result)
-    sizes, confidence = np.array(sample.sizes), np.array(sample.confidence)
+    sizes, confidence = sample.sizes, sample.confidence
 
     def interval(counted: Mask, hits: Mask) -> maths.Interval:
         n_checked = np.bincount(sample.stratum[counted], minlength=len(sizes))
@@ -255,7 +237,7 @@ def acceptable(sample: Sample, result: LoadedResult) -> int:
     answered, right = _compare(sample, result)
     if not answered.any():
         return 0
-    sizes, confidence = np.array(sample.sizes), np.array(sample.confidence)
+    sizes, confidence = sample.sizes, sample.confidence
     # a task without an answer counts as wrong
     return maths.accepted_strata(sizes, sample.stratum, ~right, confidence, sample.risk)
 
@@ -281,11 +263,11 @@ def measure(project: Project) -> Row | None:
     n_shared, n_apart = (sum(len(getattr(e, name)) for e in every) for name in ("shared", "apart"))
     error = reviewer_error(n_shared, n_apart)
     half, estimate = np.zeros(2), 0.0
-    n_all = sum(len(each.rows) for each in samples)
+    n_all = sum(len(each.tasks) for each in samples)
     for sample in samples:
         found = _interval(sample, result)
         # known truths count as right
-        share, weight = sample.population / total, len(sample.rows) / n_all
+        share, weight = sample.population / total, len(sample.tasks) / n_all
         ends = (found.estimate, found.low, found.high)
         here, low, high = (share * value + 1 - share for value in ends)
         estimate += weight * here
@@ -417,7 +399,7 @@ def samples(project: ProjectDep) -> list[Row]:
 def view_sample(project: Project, sample: Sample) -> Row:
     # a fit that was replaced is not loaded again for its old samples
     result = project.shown
-    n_done, n = len(sample.checked), len(sample.rows)
+    n_done, n = len(sample.checked), len(sample.tasks)
     n_acceptable = acceptable(sample, result) if sample.is_over else 0
     accepted = (accepted_row(project) or {}).get("value", {})
     n_accepted = accepted["n"] if accepted.get("sample") == sample.id else 0
@@ -434,14 +416,8 @@ def view_sample(project: Project, sample: Sample) -> Row:
     n_open = sum(each["settled"] is None for each in apart)
     if n_open:
         next_step = f"Settle {_count(n_open, 'disagreement')} of the auditors."
-    elif not sample.is_over:
-        next_step = f"Check {_count(n - n_done, 'more task')}."
-    elif n_accepted:
-        next_step = "Judge the tasks that were not accepted, the least certain first."
-    elif n_acceptable:
-        next_step = f"Accept the {n_acceptable:,} most confident labels, and judge the others."
     else:
-        next_step = "Judge the least certain tasks, or collect more votes."
+        next_step = f"Check {_count(n - n_done, 'more task')}."
     auditors = [
         {
             "name": who,
@@ -516,7 +492,6 @@ def draw_plan(result: LoadedResult, n: int, risk: float, seed: int) -> dict[str,
         "population": len(tasks),
         "known": len(result.labelled.gold) - len(tasks),
         "sizes": sizes.tolist(),
-        "checks": checks.tolist(),
         "confidence": (np.bincount(stratum, confidence) / sizes).round(6).tolist(),
         "rows": list(zip(map(plain_name, names), stratum[order].tolist(), strict=True)),
     }

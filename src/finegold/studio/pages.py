@@ -164,7 +164,7 @@ def history(project: ProjectDep) -> list[Row]:
         words += ", failed" if fit["state"] == "failed" else ""
         events.append((fit["started"], words, ""))
     for sample in measuring.all_samples(project):
-        words = f"A random sample of {len(sample.rows):,} tasks was drawn from fit {sample.fit}"
+        words = f"A random sample of {len(sample.tasks):,} tasks was drawn from fit {sample.fit}"
         events.append((sample.at, words, ""))
         if sample.is_over and sample.last:
             people = ", ".join(filter(None, sample.people)) or "the lead"

@@ -87,12 +87,6 @@ def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:
     return InputError(rename(error.problem), rename(error.where or ""), remedies)
 
 
-def of_validation(errors: Any) -> Problem:
-    """Return what pydantic found wrong in a request."""
-    fields = [f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in errors]
-    return Problem(422, "The request is not valid", "; ".join(fields))
-
-
 def problem_response(problem: Problem) -> Response:
     body = {"type": "about:blank", "title": problem.title, "status": problem.status}
     content = json.dumps(body | {"detail": problem.detail} | problem.more, default=str)
@@ -110,7 +104,8 @@ def _problem_of(error: Exception) -> Problem:
         case FinegoldError():
             return Problem(500, "The request failed", str(error))
         case RequestValidationError():
-            return of_validation(error.errors())
+            wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+            return Problem(422, "The request is not valid", "; ".join(wrong))
         case HTTPException():
             return Problem(error.status_code, str(error.detail))
         case sqlite3.OperationalError():

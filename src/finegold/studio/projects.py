@@ -55,7 +55,8 @@ class Change(BaseModel, extra="forbid"):
     crashed: bool | None = Field(
         None, description="False loads files again during which the studio ended."
     )
-    version: int | None = Field(None, description="Refused (409) if the project has changed since.")
+    # refused (409) if the project has changed since
+    version: int | None = None
 
 
 @router.get("/me", dependencies=REVIEWERS)

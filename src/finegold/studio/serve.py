@@ -11,17 +11,16 @@ import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import APIRouter, FastAPI, Security
+from fastapi import FastAPI, Security
 from fastapi.responses import FileResponse, Response
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
-from starlette.routing import BaseRoute
 
 import finegold
 from finegold.errors import InputError, Placeholder, Remedy, use
@@ -86,7 +85,11 @@ def make_app(services: Services) -> FastAPI:
         exception_handlers=HANDLERS,
     )
     app.state.services = services
-    app.router.routes.extend(_api_routes())
+    # the guard checks the token; here it is only documented
+    token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
+    for router in ROUTERS:
+        check_rights(router.routes)
+        app.include_router(router, prefix="/api", dependencies=[Security(token)])
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
     @app.get("/", include_in_schema=False)
@@ -100,24 +103,6 @@ def make_app(services: Services) -> FastAPI:
         return Response(stylesheet(), media_type="text/css")
 
     return app
-
-
-@cache
-def _api_routes() -> list[BaseRoute]:
-    """Return the routes of the API. All studios share them: building them takes a quarter of a
-    second.
-    """
-    # The guard checks the token; here it is only documented.
-    token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
-    api = APIRouter(prefix="/api", dependencies=[Security(token)])
-    for router in ROUTERS:
-        check_rights(router.routes)
-        api.include_router(router)
-    app = FastAPI(
-        openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=NAME_OF
-    )
-    app.include_router(api)
-    return app.router.routes
 
 
 @dataclass(frozen=True)

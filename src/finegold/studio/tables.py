@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from finegold.api.result import Result
@@ -16,7 +15,7 @@ from finegold.results.matrices import matrices
 from finegold.results.metrics import exact_interval
 from finegold.studio import judging, measuring
 from finegold.studio.items import contents
-from finegold.studio.loaded import Codes, LoadedResult, plan_of
+from finegold.studio.loaded import Codes, LoadedResult, Mask, plan_of
 from finegold.studio.problems import Problem
 from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.security import OWNER
@@ -31,8 +30,8 @@ router = APIRouter(tags=["tables"], prefix="/projects/{project:id}")
 LINE_LENGTH = 140
 # votes on random tasks from which an interval is shown
 LEAST_CHECKED = 5
-# classes of a confusion matrix, and votes for another class than the label
-MAX_MATRIX, MAX_MISTAKES = 12, 30
+# classes of a confusion matrix
+MAX_MATRIX = 12
 
 
 class Pages(BaseModel):
@@ -51,6 +50,7 @@ class TaskFilter(Pages):
     mark: list[Literal["tied", "contested", "flipped", "unanimous", "predicted"]] = []
     state: list[Literal["open", "judged", "checked", "accepted", "sent back", "commented"]] = []
     confidence_to: float = Field(default=1.0, ge=0, le=1)
+    mistakes_of: int | None = Field(None, ge=0, description="Where this annotator differs.")
 
 
 class AnnotatorFilter(Pages):
@@ -72,6 +72,8 @@ def tasks(project: ProjectDep, wanted: Annotated[TaskFilter, Query()]) -> Row:
     if wanted.state:
         mask &= np.logical_or.reduce([states[state] for state in wanted.state])
     mask &= sure <= wanted.confidence_to
+    if wanted.mistakes_of is not None:
+        mask &= _mistakes(shown, wanted.mistakes_of)
     if wanted.search:
         found = shown.among(texts.containing(wanted.search))
         mask &= shown.containing(wanted.search, "task") | found
@@ -206,62 +208,32 @@ def _lines(project: Project, codes: Sequence[int]) -> list[Row]:
 
 @router.get("/annotators/{at:at}", dependencies=REVIEWERS_WHO_SEE)
 def annotator(project: ProjectDep, at: int) -> Row:
-    """Return an annotator with their confusion matrix, and their votes for another class than the
-    label, the surest labels first.
-    """
+    """Return an annotator with their confusion matrix."""
     shown, result = project.shown, project.shown.result
     if at >= (n := len(result.accuracy)):
         raise Problem(404, "There is no such annotator", f"There are {n:,}, from zero.")
-    codes, votes = _votes_by(shown, at)
-    labels = result.label_codes[codes]
-    if shown.is_sets:
-        chosen = [{*options} for options in shown.sets]
-        pairs = zip(labels.tolist(), votes.tolist(), strict=True)
-        is_mistake = np.array([vote not in chosen[label] for label, vote in pairs], np.bool_)
-    else:
-        is_mistake = labels != votes
     matrix, classes = None, np.zeros(0, np.int64)
     if not shown.is_sets and result.learned.has_matrices:
         shares = np.bincount(result.label_codes, minlength=len(shown.classes))
         classes = np.sort(np.argsort(-shares, kind="stable")[:MAX_MATRIX])
-        found = matrices(result, np.array([at], np.int32), classes)[0]
-        matrix = np.asarray(found).round(4).tolist()
-    wrong = np.flatnonzero(is_mistake)
-    wrong = wrong[np.argsort(-result.confidence[codes[wrong]], kind="stable")]
+        matrix = matrices(result, np.array([at], np.int32), classes)[0].round(4).tolist()
     return {
         "row": _lines(project, [at])[0],
         "classes": [shown.class_texts[code] for code in classes.tolist()],
         "confusion": matrix,
-        "n_mistakes": len(wrong),
-        "mistakes": _mistakes(project, codes, votes, wrong[:MAX_MISTAKES]),
+        "n_mistakes": int(_mistakes(shown, at).sum()),
     }
 
 
-def _mistakes(project: Project, codes: Codes, votes: Codes, some: NDArray[Any]) -> list[Row]:
-    shown, at_tasks = project.shown, codes[some].tolist()
-    names = shown.task_texts(at_tasks)
-    texts = contents(project).lines(names, LINE_LENGTH)
-    class_texts = [*shown.class_texts, "(none)"]
-    rows = zip(
-        at_tasks, names, votes[some].tolist(), shown.label_texts(at_tasks), texts, strict=True
-    )
-    return [
-        {
-            "at": code,
-            "task": name,
-            "vote": class_texts[vote],
-            "label": label,
-            "confidence": round(float(shown.confidence[code]), 6),
-            "text": text,
-        }
-        for code, name, vote, label, text in rows
-    ]
-
-
-def _votes_by(shown: LoadedResult, annotator: int) -> tuple[Codes, Codes]:
-    """Return the tasks and the classes of an annotator's votes."""
-    votes = shown.votes
-    places = np.flatnonzero(votes.annotator == annotator)
-    cells = np.searchsorted(votes.cell_ptr, places, side="right") - 1
-    codes = np.searchsorted(votes.task_ptr, cells, side="right") - 1
-    return codes.astype(np.int64), votes.cell_class[cells].astype(np.int64)
+def _mistakes(shown: LoadedResult, annotator: int) -> Mask:
+    """Return the tasks on which an annotator voted for another class than the label."""
+    votes, result, n = shown.votes, shown.result, len(shown.labelled.label_codes)
+    task, who, label = votes.votes()
+    own = who == annotator
+    sets = [{*options} for options in shown.sets]
+    labels = result.label_codes[task[own]].tolist()
+    pairs = zip(labels, label[own].tolist(), strict=True)
+    is_wrong = np.array([voted not in sets[code] for code, voted in pairs], np.bool_)
+    mask = np.zeros(n, np.bool_)
+    mask[task[own][is_wrong]] = True
+    return mask

@@ -22,7 +22,7 @@ const SURE = [
   ["0.9", "90 % or less"],
   ["0.99", "99 % or less"],
 ];
-const NO_FILTER = { search: "", label: [], mark: [], state: [], confidence_to: "" };
+const NO_FILTER = { search: "", label: [], mark: [], state: [], confidence_to: "", mistakes_of: "" };
 const SECTIONS = {
   quality: "Confidence",
   classes: "Classes and confusions",
@@ -158,7 +158,8 @@ function Stale({ project }) {
 
 function Tasks({ project, summary, at }) {
   const given = Object.fromEntries(["label", "mark", "state"].map((name) => [name, at.params.getAll(name)]));
-  const first = { ...NO_FILTER, ...given, search: at.params.get("search") ?? "" };
+  const one = (name) => at.params.get(name) ?? "";
+  const first = { ...NO_FILTER, ...given, search: one("search"), mistakes_of: one("mistakes_of") };
   const [asked, setAsked] = useState({ ...first, sort: "confidence", descending: false, first: 0 });
   const [open, setOpen] = useState(at.rest[0] ? Number(at.rest[0]) : null);
   const [chosen, choose] = useState(new Map());
@@ -170,9 +171,9 @@ function Tasks({ project, summary, at }) {
   const { classes, is_sets: isSets } = summary;
   const rows = data?.rows ?? [];
   useEffect(() => {
-    const { search, label, mark, state } = asked;
+    const { search, label, mark, state, mistakes_of } = asked;
     const place = open === null ? "" : `/${open}`;
-    history.replaceState(null, "", `#/p/${project.id}/labels${place}${query({ search, label, mark, state })}`);
+    history.replaceState(null, "", `#/p/${project.id}/labels${place}${query({ search, label, mark, state, mistakes_of })}`);
   }, [open, asked]);
   useKeys((key) => {
     const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[key];

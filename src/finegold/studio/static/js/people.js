@@ -2,7 +2,7 @@
 
 import { del, me, patch, post, query } from "./api.js";
 import {
-  Badge, Button, Details, Empty, Interval, Label, Loaded, Meter, Note, Pager, Search, Section, SortHead,
+  Badge, Button, Details, Empty, Interval, Loaded, Meter, Note, Pager, Search, Section, SortHead,
   ago, count, html, number, percent, toast, useState,
 } from "./ui.js";
 
@@ -155,26 +155,16 @@ const Advice = ({ advice }) => html`
 const AnnotatorPanel = ({ project, at, onClose }) => html`
   <aside class="panel" aria-label="Annotator">
     <${Loaded} path=${`/projects/${project.id}/annotators/${at}`} values=${[project.shown]}>
-      ${({ row, n_mistakes, confusion, classes, mistakes }) => html`
+      ${({ row, n_mistakes, confusion, classes }) => html`
         <header>
           <h2 dir="auto">${row.annotator}</h2>
           <button class="quiet close" aria-label="Close" onClick=${onClose}>×</button>
         </header>
-        <p>${count(row.n_votes, "vote")}, ${number(n_mistakes)} for another class than the label.</p>
+        <p>
+          ${count(row.n_votes, "vote")},${" "}
+          <a href="#/p/${project.id}/labels?mistakes_of=${at}">${number(n_mistakes)} for another class</a> than the label.
+        </p>
         ${confusion && html`<${Confusion} classes=${classes} shares=${confusion} />`}
-        ${mistakes.length > 0 && html`
-          <h3>Where they differ from the sure labels</h3>
-          <ul class="list">
-            ${mistakes.map((one) => html`
-              <li key=${one.at}>
-                <a class="what" href="#/p/${project.id}/labels/${one.at}" dir="auto">${one.text || one.task}</a>
-                <span class="row">
-                  <${Label}>${one.vote}<//><small>label ${one.label}, ${percent(one.confidence, 0)}</small>
-                </span>
-              </li>
-            `)}
-          </ul>
-        `}
       `}
     <//>
   </aside>
