@@ -7,7 +7,7 @@ import pytest
 from fastapi import APIRouter
 
 from finegold.studio import serve
-from finegold.studio.rights import ONLY_OWNER, check_rights, right_of
+from finegold.studio.security import ONLY_OWNER, check_rights, right_of
 from tests.support.studio_helpers import TOKEN, WAIT, studio_in_thread
 
 ROUTES = sorted(

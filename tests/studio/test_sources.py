@@ -218,15 +218,6 @@ def test_texts_come_from_a_table_or_a_folder_of_images_and_belong_to_tasks_by_th
     refused(answer, 422, "These texts cannot be used", "tasks are called p0")
 
 
-def test_a_template_shows_a_task_and_refuses_fields_that_there_are_not(studio):
-    project = studio.open("votes.csv", votes(truths(10)).encode())
-    answer = studio.patch(f"/api/projects/{project}", json={"template": "{nothing}"})
-    refused(answer, 422, "There is no field {nothing}", "{task}, {text}")
-    studio.at(project, "PATCH", json={"template": "markdown: **{task}**\n{text}"})
-    items = studio.next(project)["tasks"][0]["content"]
-    assert [item["kind"] for item in items] == ["markdown", "text"]
-
-
 def test_known_truths_of_a_file_teach_and_people_are_right_where_they_differ(studio):
     project = studio.open(
         "votes.csv", table(*(f"{t},{w},cat" for t in range(9) for w in "ab"), "1,c,dog")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import FileResponse
 from polars import selectors
 from starlette.background import BackgroundTask
@@ -22,10 +22,9 @@ from finegold.report import write_report
 from finegold.results.tables import natural_order
 from finegold.studio import judging, measuring
 from finegold.studio.items import contents
-from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import Problem
 from finegold.studio.reading import find_sources, find_tool
-from finegold.studio.rights import REVIEWERS_WHO_SEE
+from finegold.studio.security import REVIEWERS_WHO_SEE
 from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
 from finegold.studio.votes import vote_sources
@@ -50,18 +49,12 @@ EXPORTS = (
 )
 # no column of a file is called so
 KEY = "\ntask"
-# that become columns of a sheet
-MOST_ANNOTATORS = 1000
 REFUSED = "Labels cannot be added to this file"
 DECIDED = ("label", "confidence", "accepted", "decision", "reviewer", "comment")
 
 
 @router.get("/export/{name}", dependencies=REVIEWERS_WHO_SEE, response_class=FileResponse)
-def export(
-    project: ProjectDep,
-    name: str,
-    votes: Annotated[bool, Query(description="Add a column per annotator to the sheet.")] = False,
-) -> FileResponse:
+def export(project: ProjectDep, name: str) -> FileResponse:
     """A file with labels, truths, annotators, votes, the report or the whole model."""
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
@@ -70,7 +63,7 @@ def export(
     title = project.row["name"]
     match stem:
         case "sheet":
-            write_frame(_sheet(project, with_votes=votes), path)
+            write_frame(_sheet(project), path)
         case "labels":
             write_frame(_labels(project), path)
         case "with_labels":
@@ -232,9 +225,9 @@ def _decide(project: Project) -> dict[str, Any]:
     return {name: column.tolist() for name, column in zip(DECIDED, found, strict=True)}
 
 
-def _sheet(project: Project, *, with_votes: bool) -> pl.DataFrame:
-    """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
-    shown, labelled, by_task = project.shown, project.shown.labelled, project.shown.votes.columns[0]
+def _sheet(project: Project) -> pl.DataFrame:
+    """Return one row per task: its item, its label, and who decided what."""
+    labelled, by_task = project.shown.labelled, project.shown.votes.columns[0]
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
     tasks = to_list(labelled.task_names[codes])
@@ -244,29 +237,7 @@ def _sheet(project: Project, *, with_votes: bool) -> pl.DataFrame:
     if fields:
         rows = found.table([text_of(task) for task in tasks])
         parts.append(pl.DataFrame(rows, schema=dict.fromkeys(fields, pl.String)))
-    if with_votes:
-        parts.append(_vote_columns(shown, codes))
     schema = dict.fromkeys(DECIDED, pl.String) | {"confidence": pl.Float64, "accepted": pl.Boolean}
     decided = pl.DataFrame(_decide(project), schema=schema)
     sheet: pl.DataFrame = pl.concat([*parts, decided[codes.tolist()]], how="horizontal")
     return sheet
-
-
-def _vote_columns(shown: LoadedResult, codes: Any) -> pl.DataFrame:
-    """Return a column per annotator, with several votes joined by a comma."""
-    votes = shown.votes
-    if votes.n_annotators > MOST_ANNOTATORS:
-        detail = (
-            f"There are {votes.n_annotators:,}; at most {MOST_ANNOTATORS} become columns. Export"
-            " the votes instead."
-        )
-        raise Problem(409, "There are too many annotators for a sheet", detail)
-    task, annotator, label = votes.votes()
-    names = pl.Series([text_of(name) for name in to_list(votes.class_names)])
-    people = pl.Series([f"vote of {text_of(name)}" for name in to_list(votes.annotator_names)])
-    who, said = people.gather(annotator), names.gather(label)
-    long = pl.DataFrame({KEY: task, "who": who, "vote": said})
-    together = pl.element().str.join(", ")
-    wide = long.pivot("who", people, index=KEY, values="vote", aggregate_function=together)
-    wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
-    return wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY)

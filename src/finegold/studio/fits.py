@@ -28,7 +28,7 @@ from finegold.studio.judging import truths_of
 from finegold.studio.loaded import LoadedResult
 from finegold.studio.problems import NO_VOTES, Problem, rename_files
 from finegold.studio.reading import advice_on, near_spellings
-from finegold.studio.rights import ONLY_OWNER
+from finegold.studio.security import ONLY_OWNER
 from finegold.studio.services import Job, Project, ProjectDep, Scalar
 from finegold.studio.store import Row, now
 from finegold.studio.votes import key_of, vote_sources, votes_of, with_truths

@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import polars as pl
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import FileResponse
 from polars import selectors
 
@@ -24,15 +24,13 @@ from finegold.io.tables import open_sources, open_table
 from finegold.studio.files import MEDIA
 from finegold.studio.problems import Problem
 from finegold.studio.reading import find_sources, find_tool
-from finegold.studio.rights import ONLY_OWNER, REVIEWERS
+from finegold.studio.security import REVIEWERS
 from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
 from finegold.votes.encoding import text_of
 
 router = APIRouter(tags=["items"], prefix="/projects/{project:id}")
 
-FIELD = re.compile(r"\{([^{}\n]+)\}")
-MARKDOWN = "markdown:"
 MAX_ADDRESS = 2000
 # of JSON whose records are collected
 MAX_BYTES = 256 * 2**20
@@ -86,53 +84,18 @@ def contents(project: Project) -> Contents:
     return Contents([])
 
 
-def content_of(
-    project: Project, codes: Sequence[int], template: str | None = None
-) -> list[list[Row]]:
-    """Return each field of some tasks, or each line of the template with the fields filled in."""
+def content_of(project: Project, codes: Sequence[int]) -> list[list[Row]]:
+    """Return each field of some tasks."""
     tasks = project.shown.task_texts(codes)
-    table = contents(project).table(tasks)
-    template = project.row["template"] if template is None else template
     shown = []
-    for code, task, fields in zip(codes, tasks, table, strict=True):
-        lines: list[tuple[str | None, str]] = list(fields.items())
-        if template:
-            lines = [(None, _fill(line, {"task": task, **fields})) for line in template.split("\n")]
-        items: list[Row] = []
-        for name, text in lines:
-            if text[: len(MARKDOWN)].lower() == MARKDOWN and template:
-                text = text[len(MARKDOWN) :].strip()
-                items += [{"name": None, "text": text, "kind": "markdown"}] if text else []
-            elif text:
-                base = f"/api/projects/{project.id}/tasks/{code}/media/{len(items)}"
-                kind = _kind(text, project.files.folder, f"{base}?fit={project.shown.fit}")
-                items.append({"name": name, "text": text, **kind})
+    for code, fields in zip(codes, contents(project).table(tasks), strict=True):
+        base, items = f"/api/projects/{project.id}/tasks/{code}/media", list[Row]()
+        for name, text in fields.items():
+            address = f"{base}/{len(items)}?fit={project.shown.fit}"
+            kind = _kind(text, project.files.folder, address)
+            items.append({"name": name, "text": text, **kind})
         shown.append(items)
     return shown
-
-
-def _fill(line: str, values: dict[str, str]) -> str:
-    return FIELD.sub(lambda match: values.get(match[1], ""), line).strip()
-
-
-@router.get("/tasks/{at:at}/content", dependencies=ONLY_OWNER)
-def preview_template(
-    project: ProjectDep, at: int, template: Annotated[str, Query(max_length=10_000)] = ""
-) -> dict[str, Any]:
-    """Return a task as a template would show it, and the names that a template may contain."""
-    fields = check_template(project, template)
-    project.shown.check(at)
-    return {"fields": fields, "items": content_of(project, [at], template)[0]}
-
-
-def check_template(project: Project, template: str) -> list[str]:
-    """Return the names that a template may contain; raise if it has another."""
-    names = list(dict.fromkeys(["task", *contents(project).names]))
-    unknown = next((field for field in FIELD.findall(template) if field not in names), None)
-    if unknown is not None:
-        known = ", ".join(f"{{{name}}}" for name in names)
-        raise Problem(422, f"There is no field {{{unknown}}}", f"The template can use {known}.")
-    return names
 
 
 @router.get("/tasks/{at:at}/media/{place:at}", dependencies=REVIEWERS, response_class=FileResponse)

@@ -18,8 +18,7 @@ from pydantic import BaseModel, Field
 from finegold.studio import measuring
 from finegold.studio.loaded import LoadedResult, Mask, by_gain
 from finegold.studio.problems import Problem
-from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
-from finegold.studio.security import OWNER
+from finegold.studio.security import OWNER, REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.services import Project, ProjectDep, Reviewer, Scalar, plain_name
 from finegold.studio.store import Row, name_key, now
 from finegold.studio.tasks import HIDDEN, view_tasks

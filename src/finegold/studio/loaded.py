@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -123,8 +123,6 @@ class LoadedResult:
         self.accepted: dict[int, Mask] = {}
         self.classes = to_list(result.class_names)
         self.class_texts = list(map(text_of, self.classes))
-        self._orders: dict[tuple[str, str], Codes] = {}
-        self._texts: dict[str, pl.Series] = {}
         self._made: dict[Callable[[Result], Any], Any] = {}
         self._making = threading.RLock()
 
@@ -183,7 +181,7 @@ class LoadedResult:
 
     def find(self, name: Any) -> int:
         """Return the code of a task; the text "7" matches the number 7 of the file."""
-        code = int(match([name], self.labelled.task_names)[0])
+        code = int(self.codes_of([name])[0])
         if code == MISSING:
             raise Problem(404, "There is no such task", f"No task is called {name!r}.")
         return code
@@ -272,25 +270,11 @@ class LoadedResult:
         value: Value = self._made[make]
         return value
 
-    def page(
-        self, table: str, keys: Mapping[str, Any], wanted: Any, mask: Mask | None
-    ) -> tuple[int, list[int]]:
-        """Return how many rows of a table the mask lets pass, and those of a page in the order of a
-        key.
-        """
-        sort = wanted.sort
-        if (table, sort) not in self._orders:
-            self._orders[table, sort] = np.argsort(keys[sort], kind="stable")
-        order = self._orders[table, sort][:: -1 if wanted.descending else 1]
-        codes = order if mask is None else order[mask[order]]
-        return len(codes), codes[wanted.first : wanted.first + wanted.most].tolist()
-
     def containing(self, part: str, kind: Literal["task", "annotator"]) -> Mask:
         """Return which tasks or annotators have this text in their names, whatever its case."""
-        if kind not in self._texts:
-            names = self.labelled.task_names if kind == "task" else self.result.annotator_names
-            self._texts[kind] = names.values.cast(pl.String).str.to_lowercase()
-        return self._texts[kind].str.contains(part.lower(), literal=True).to_numpy(writable=True)
+        names = self.labelled.task_names if kind == "task" else self.result.annotator_names
+        texts = names.values.cast(pl.String).str.to_lowercase()
+        return texts.str.contains(part.lower(), literal=True).to_numpy(writable=True)
 
 
 def plan_of(result: Result) -> Plan:

@@ -25,8 +25,7 @@ from pydantic import BaseModel, Field
 from finegold.insight import certify as maths
 from finegold.studio.loaded import LoadedResult, Mask
 from finegold.studio.problems import Problem
-from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
-from finegold.studio.security import MAX_REVIEWER_LENGTH
+from finegold.studio.security import MAX_REVIEWER_LENGTH, ONLY_OWNER, REVIEWERS_WHO_SEE
 from finegold.studio.services import Project, ProjectDep, plain_name
 from finegold.studio.store import Row, name_key, now
 from finegold.votes.encoding import MISSING, text_of, to_list

@@ -20,7 +20,7 @@ from finegold.studio.fits import fits_of
 from finegold.studio.loaded import DOUBTS, LoadedResult, plan_of
 from finegold.studio.problems import Problem
 from finegold.studio.reading import read_log
-from finegold.studio.rights import REVIEWERS_WHO_SEE
+from finegold.studio.security import REVIEWERS_WHO_SEE
 from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
 from finegold.studio.votes import vote_sources

@@ -13,11 +13,18 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from finegold.studio.fits import fits_of, queue_fit
-from finegold.studio.items import check_template
 from finegold.studio.judging import progress_of
 from finegold.studio.problems import Problem
-from finegold.studio.rights import ONLY_OWNER, REVIEWERS, visitor_of
-from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
+from finegold.studio.security import (
+    MAX_REVIEWER_LENGTH,
+    ONLY_OWNER,
+    OWNER,
+    REVIEWERS,
+    Visitor,
+    new_token,
+    session_of,
+    visitor_of,
+)
 from finegold.studio.services import Project, ProjectDep, Services, ServicesDep
 from finegold.studio.store import Row, Store, now
 from finegold.studio.votes import key_of, vote_sources
@@ -40,21 +47,18 @@ class Change(BaseModel, extra="forbid"):
     """What is not given stays as it is."""
 
     name: Title | None = None
-    blind: bool | None = Field(None, description="Hide votes and labels until a task is judged.")
-    template: str | None = Field(
-        None, max_length=10_000, description="How a task is shown with {columns}; blank: all."
-    )
-    guidelines: str | None = Field(
-        None, max_length=100_000, description="What people were told, in Markdown."
-    )
-    remote: bool | None = Field(None, description="Load images and sounds from other servers.")
-    excluded: list[str] | None = Field(
-        None, max_length=10_000, description="Annotators whose votes do not count."
-    )
-    shown: int | None = Field(None, ge=1, description="The fit to show and export.")
-    crashed: bool | None = Field(
-        None, description="False loads files again during which the studio ended."
-    )
+    # hide votes and labels until a task is judged
+    blind: bool | None = None
+    # in Markdown
+    guidelines: str | None = Field(None, max_length=100_000)
+    # load images and sounds from other servers
+    remote: bool | None = None
+    # annotators whose votes do not count
+    excluded: list[str] | None = Field(None, max_length=10_000)
+    # the fit to show and export
+    shown: int | None = Field(None, ge=1)
+    # false loads files again during which the studio ended
+    crashed: bool | None = None
     # refused (409) if the project has changed since
     version: int | None = None
 
@@ -109,8 +113,6 @@ def change_project(project: ProjectDep, change: Change) -> Row:
     """Rename a project, change how its tasks are shown, choose a fit, or exclude annotators, which
     fits it again.
     """
-    if change.template:
-        check_template(project, change.template)
     given = change.model_dump(exclude={"version", "crashed"}, exclude_none=True)
     if change.crashed is False:
         given["loading"] = 0
@@ -198,7 +200,7 @@ def describe(project: Project, visitor: Visitor | None = None) -> Row:
             fit["facts"] = {name: fit["facts"][name] for name in SEEN_BLINDLY}
         # its message may name labels that changed
         if job is not None:
-            job |= {"warnings": [], "message": "", "repair": None}
+            job |= {"message": "", "repair": None}
     return {
         **row,
         "blind": bool(row["blind"]),
@@ -237,18 +239,19 @@ def open_door(services: ServicesDep) -> dict[str, str]:
     if services.door is None:
         detail = "No port is free for it."
         raise Problem(409, "The studio cannot be opened to other computers", detail)
-    return {"address": services.door}
+    return {"address": services.door[1]}
 
 
 @router.get("/projects/{project:id}/people", dependencies=ONLY_OWNER)
 def people(project: ProjectDep) -> dict[str, Any]:
     """Return those who were invited or judged, what each did, and where they enter."""
+    door = project.services.door
     rows = project.rows("SELECT * FROM person WHERE project = ? ORDER BY name")
     everybody = progress_of(project)
     for row in rows:
         everybody.setdefault(row["name"], {})["revoked"] = bool(row["revoked"])
     found = [{"name": name, **did} for name, did in everybody.items()]
-    return {"people": found, "door": project.services.door}
+    return {"people": found, "door": door and door[1]}
 
 
 @router.post("/projects/{project:id}/people", dependencies=ONLY_OWNER, status_code=201)

@@ -7,7 +7,6 @@ CREATE TABLE project (
     shown INTEGER REFERENCES fit,           -- the fit that is looked at
     loading INTEGER NOT NULL DEFAULT 0,     -- 1 while it is read or opened; 2 if the studio ended meanwhile
     excluded TEXT NOT NULL DEFAULT '[]',    -- annotators whose votes do not count, JSON
-    template TEXT NOT NULL DEFAULT '',      -- how a task is shown; blank: all its fields
     guidelines TEXT NOT NULL DEFAULT '',    -- what annotators and reviewers were told, Markdown
     remote INTEGER NOT NULL DEFAULT 0,      -- whether images of other servers may be loaded
     blind INTEGER NOT NULL DEFAULT 1        -- whether votes are hidden until a task is judged

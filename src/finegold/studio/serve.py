@@ -37,8 +37,7 @@ from finegold.studio import (
     tables,
 )
 from finegold.studio.problems import HANDLERS
-from finegold.studio.rights import check_rights
-from finegold.studio.security import POLICY, Guard, Rules, is_loopback, new_token
+from finegold.studio.security import POLICY, Guard, Rules, check_rights, is_loopback, new_token
 from finegold.studio.services import Services
 
 STATIC = Path(__file__).with_name("static")
@@ -212,32 +211,20 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
 
-class Door:
-    """A second server, by which invited reviewers on other computers reach the studio. The owner's
-    token opens nothing there.
+def open_door(services: Services, rules: Rules) -> tuple[Server, str] | None:
+    """Let invited reviewers on other computers in by a second server on all interfaces, and return
+    it with its address; None if the studio is open itself. The owner's token opens nothing there.
     """
-
-    def __init__(self, services: Services, rules: Rules) -> None:
-        self.services, self.rules = services, rules
-        self._server: Server | None = None
-
-    def open(self) -> str | None:
-        """Listen on all interfaces, and return the address; None if the studio does so itself."""
-        if not is_loopback(self.rules.host):
-            return None
-        try:
-            port = _free_port("0.0.0.0", DOOR_PORT)
-        except InputError:
-            port = _free_port("0.0.0.0", None)
-        # a token that nobody knows in place of the owner's
-        rules = replace(self.rules, host="0.0.0.0", port=port, token=new_token())
-        self._server = Server(self.services, rules)
-        threading.Thread(target=self._server.run, name="finegold-studio-door", daemon=True).start()
-        return f"http://{_own_address()}:{port}"
-
-    def close(self) -> None:
-        if self._server is not None:
-            self._server.should_exit = True
+    if not is_loopback(rules.host):
+        return None
+    try:
+        port = _free_port("0.0.0.0", DOOR_PORT)
+    except InputError:
+        port = _free_port("0.0.0.0", None)
+    # a token that nobody knows in place of the owner's
+    server = Server(services, replace(rules, host="0.0.0.0", port=port, token=new_token()))
+    threading.Thread(target=server.run, name="finegold-studio-door", daemon=True).start()
+    return server, f"http://{_own_address()}:{port}"
 
 
 def _own_address() -> str:
@@ -251,8 +238,7 @@ def _own_address() -> str:
 def serve(wanted: Plan, *, open_browser: bool) -> None:
     rules = wanted.rules
     services = Services(wanted.project, wanted.folder, rules.most_bytes, wanted.file)
-    door = Door(services, rules)
-    services.open_door = door.open
+    services.open_door = partial(open_door, services, rules)
     try:
         if wanted.file is not None:
             rules = replace(rules, first_page=f"/#/p/{_project_of(services, wanted.file)}")
@@ -274,7 +260,6 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
         with suppress(KeyboardInterrupt):
             server.run()
     finally:
-        door.close()
         services.close()
 
 

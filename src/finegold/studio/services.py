@@ -25,8 +25,7 @@ from finegold.studio.files import Files, safe_name
 from finegold.studio.loaded import Loaded, LoadedResult
 from finegold.studio.problems import Problem, warnings_in_words, words_of
 from finegold.studio.reading import choices_that_repair
-from finegold.studio.rights import visitor_of
-from finegold.studio.security import MAX_REVIEWER_LENGTH
+from finegold.studio.security import MAX_REVIEWER_LENGTH, visitor_of
 from finegold.studio.store import Row, Store
 from finegold.votes.annotations import Annotations
 
@@ -127,7 +126,6 @@ class Job:
     # rows that were read, and the last step of the method
     rows: int = 0
     step: int = 0
-    warnings: list[str] = field(default_factory=list)
     # choices of the form that would repair what failed
     repair: dict[str, Any] | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
@@ -184,22 +182,22 @@ class Jobs:
         """Run a job; no exception in it ends the studio."""
         self.latest[job.project] = job
         state, message = "done", ""
-        with warnings_in_words() as words:
-            try:
-                self._set(job, "running")
-                job.check()
+        try:
+            self._set(job, "running")
+            job.check()
+            # the page shows what is warned of among the findings
+            with warnings_in_words():
                 work(job)
-            except Cancelled:
-                state = "cancelled"
-            except (FinegoldError, Problem) as error:
-                job.repair, state, message = choices_that_repair(error), "failed", words_of(error)
-                if isinstance(error, Problem):
-                    message = f"{error}. {error.detail}"
-            except Exception as error:
-                traceback.print_exc()
-                state = "failed"
-                message = f"unexpected error ({type(error).__name__}: {error}); please report it"
-        job.warnings = words
+        except Cancelled:
+            state = "cancelled"
+        except (FinegoldError, Problem) as error:
+            job.repair, state, message = choices_that_repair(error), "failed", words_of(error)
+            if isinstance(error, Problem):
+                message = f"{error}. {error.detail}"
+        except Exception as error:
+            traceback.print_exc()
+            state = "failed"
+            message = f"unexpected error ({type(error).__name__}: {error}); please report it"
         self._active.remove(job)
         self._set(job, state, message)
         self.notify(job.project)
@@ -229,8 +227,9 @@ class Services:
         # the newest event of each project, for the owner and for reviewers, and what it depends on
         self.told: dict[tuple[int, bool], tuple[Any, str]] = {}
         # opens the studio to reviewers on other computers; set by the server
-        self.open_door: Callable[[], str | None] = lambda: None
-        self.door: str | None = None
+        self.open_door: Callable[[], tuple[Any, str] | None] = lambda: None
+        # that server and its address
+        self.door: tuple[Any, str] | None = None
 
     def load_newest(self) -> None:
         """Load the newest result, in the background while the browser starts."""
@@ -241,6 +240,8 @@ class Services:
                 self.loaded.shown(newest["id"]).warm_up()
 
     def close(self) -> None:
+        if self.door is not None:
+            self.door[0].should_exit = True
         self.hub.close()
         self.jobs.close()
         self.files.close()

@@ -34,7 +34,7 @@ from finegold.studio.problems import (
 )
 from finegold.studio.projects import create_project, describe
 from finegold.studio.reading import DEFAULTS, OPTIONS, check_reading, preview, title_of
-from finegold.studio.rights import ONLY_OWNER, REVIEWERS_WHO_SEE
+from finegold.studio.security import ONLY_OWNER, REVIEWERS_WHO_SEE
 from finegold.studio.services import FileName, Project, ProjectDep, Received, ServicesDep
 from finegold.studio.store import Row, now
 from finegold.studio.votes import (
@@ -55,10 +55,6 @@ Kind = Literal["votes", "items", "predictions", "truths"]
 # of one file that is compared with the votes so far
 MAX_COMPARED = 2**26
 SAMPLE = "sample.csv"
-# of a route
-FILE_BODY = {
-    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}
-}
 
 
 Column = Annotated[str | None, Field(max_length=1000)]
@@ -118,12 +114,7 @@ def _described(row: Row, used: list[Any]) -> Row:
     return {**{name: row[name] for name in names}, "is_used": is_used}
 
 
-@router.post(
-    "/projects/{project:id}/sources",
-    dependencies=ONLY_OWNER,
-    status_code=201,
-    openapi_extra=FILE_BODY,
-)
+@router.post("/projects/{project:id}/sources", dependencies=ONLY_OWNER, status_code=201)
 def add_source(
     project: ProjectDep,
     name: FileName,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
@@ -17,8 +17,7 @@ from finegold.studio import judging, measuring
 from finegold.studio.items import contents
 from finegold.studio.loaded import Codes, LoadedResult, Mask, plan_of
 from finegold.studio.problems import Problem
-from finegold.studio.rights import REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
-from finegold.studio.security import OWNER
+from finegold.studio.security import OWNER, REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.services import Project, ProjectDep, plain_name
 from finegold.studio.store import Row, name_key
 from finegold.studio.tasks import HIDDEN, view_tasks
@@ -84,7 +83,7 @@ def tasks(project: ProjectDep, wanted: Annotated[TaskFilter, Query()]) -> Row:
         "confidence": sure,
         "n_votes": result.votes_per_task,
     }
-    total, codes = shown.page("task", keys, wanted, mask)
+    total, codes = _page(keys, wanted, mask)
     truths = judging.truth_rows(project)
     checked = measuring.checked_truths(project)
     notes = judging.notes_of(project)
@@ -142,8 +141,7 @@ def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()])
         "accuracy": result.accuracy,
         "agreement": result.agreement,
     }
-    mask = shown.containing(wanted.search, "annotator") if wanted.search else None
-    total, codes = shown.page("annotator", keys, wanted, mask)
+    total, codes = _page(keys, wanted, shown.containing(wanted.search, "annotator"))
     names = result.annotator_names
     advice = [
         {"annotator": text_of(names[each.annotator]), "advice": each.action, "why": each.why}
@@ -151,6 +149,13 @@ def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()])
     ]
     rows = _lines(project, codes)
     return {"total": total, "rows": rows, "advice": advice}
+
+
+def _page(keys: dict[str, Any], wanted: Any, mask: Mask) -> tuple[int, list[int]]:
+    """Return how many rows the mask lets pass, and those of a page in the order of a key."""
+    order = np.argsort(keys[wanted.sort], kind="stable")[:: -1 if wanted.descending else 1]
+    codes = order[mask[order]]
+    return len(codes), codes[wanted.first : wanted.first + wanted.most].tolist()
 
 
 def _checked(project: Project) -> tuple[Codes, Codes]:

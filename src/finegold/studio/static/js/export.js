@@ -1,6 +1,6 @@
 // Downloads: one recommended, the others as a list.
 
-import { Check, Empty, html, useLoad, useState } from "./ui.js";
+import { Empty, html, useLoad } from "./ui.js";
 
 const TABLES = ["csv", "xlsx", "parquet"];
 const all = (name, kinds = TABLES) => kinds.map((kind) => `${name}.${kind}`);
@@ -29,7 +29,6 @@ const OTHERS = [
 ];
 
 export function Export({ project }) {
-  const [votes, setVotes] = useState(false);
   const hasLabels = project.shown !== null;
   const { data } = useLoad(hasLabels ? `/projects/${project.id}/summary` : null, project.version);
   if (!hasLabels) {
@@ -40,7 +39,7 @@ export function Export({ project }) {
     `;
   }
   const link = (name, text, kind = "button small") => html`
-    <a key=${name} class=${kind} download=${name.split("?")[0]} href="/api/projects/${project.id}/export/${name}">
+    <a key=${name} class=${kind} download=${name} href="/api/projects/${project.id}/export/${name}">
       ${text}
     </a>
   `;
@@ -50,7 +49,6 @@ export function Export({ project }) {
     const isNamed = new Set(names.map((one) => one.split(".")[0])).size > 1;
     return isNamed ? stem.replace("_", " ") : format.toUpperCase();
   };
-  const more = votes ? "?votes=true" : "";
   return html`
     <div class="stack wide-gap narrow">
       <h1>Export</h1>
@@ -67,10 +65,9 @@ export function Export({ project }) {
             </span>
           </div>
           <span class="row">
-            ${link(`sheet.xlsx${more}`, "Download the sheet", "button primary")} ${link(`sheet.csv${more}`, "CSV")}
+            ${link("sheet.xlsx", "Download the sheet", "button primary")} ${link("sheet.csv", "CSV")}
           </span>
         </header>
-        <${Check} id="sheet-votes" checked=${votes} onChange=${setVotes}>With a column for each annotator<//>
       </section>
       <ul class="list" id="exports">
         ${OTHERS.map(([title, about, names]) => html`

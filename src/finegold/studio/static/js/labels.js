@@ -172,8 +172,8 @@ function Tasks({ project, summary, at }) {
   const rows = data?.rows ?? [];
   useEffect(() => {
     const { search, label, mark, state, mistakes_of } = asked;
-    const place = open === null ? "" : `/${open}`;
-    history.replaceState(null, "", `#/p/${project.id}/labels${place}${query({ search, label, mark, state, mistakes_of })}`);
+    const filters = query({ search, label, mark, state, mistakes_of });
+    history.replaceState(null, "", `#/p/${project.id}/labels${open === null ? "" : `/${open}`}${filters}`);
   }, [open, asked]);
   useKeys((key) => {
     const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[key];

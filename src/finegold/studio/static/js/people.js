@@ -162,7 +162,8 @@ const AnnotatorPanel = ({ project, at, onClose }) => html`
         </header>
         <p>
           ${count(row.n_votes, "vote")},${" "}
-          <a href="#/p/${project.id}/labels?mistakes_of=${at}">${number(n_mistakes)} for another class</a> than the label.
+          <a href="#/p/${project.id}/labels?mistakes_of=${at}">${number(n_mistakes)} for another class</a>${" "}
+          than the label.
         </p>
         ${confusion && html`<${Confusion} classes=${classes} shares=${confusion} />`}
       `}

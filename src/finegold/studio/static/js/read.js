@@ -1,12 +1,11 @@
-// What arrived in the project: files and how they are read, what looks wrong in them, and how a task is shown.
+// What arrived in the project: files and how they are read, and what looks wrong in them.
 
 import { del, get, patch, post, query } from "./api.js";
 import { addFile, Drop } from "./home.js";
 import {
-  Badge, Button, Check, Details, Empty, Failed, Field, Figures, Loaded, Loading, Note, Pairs, Select, Sure,
+  Badge, Button, Check, Details, Failed, Field, Figures, Loaded, Loading, Note, Pairs, Select, Sure,
   ago, attempt, count, html, isBusy, number, percent, sentence, size, toast, useEffect, useLoad, useState,
 } from "./ui.js";
-import { Content } from "./task.js";
 import { Form } from "./form.js";
 
 const KINDS = {
@@ -73,7 +72,7 @@ export function Read({ project }) {
           )}
         </div>
       </section>
-      ${hasLabels && html`<${Shown} project=${project} />`} ${hasLabels && html`<${Method} project=${project} />`}
+      ${hasLabels && html`<${Judging} project=${project} />`} ${hasLabels && html`<${Method} project=${project} />`}
     </div>
   `;
 }
@@ -496,68 +495,30 @@ function Finding({ finding, reading, use, disabled }) {
   `;
 }
 
-// How a task is shown to those who judge, with an example.
-function Shown({ project }) {
-  const [template, setTemplate] = useState(project.template);
+// What people see who judge.
+function Judging({ project }) {
   const [guidelines, setGuidelines] = useState(project.guidelines);
-  const [shown, setShown] = useState({ items: [], fields: [], problem: null });
-  useEffect(() => {
-    const fail = (problem) => setShown((before) => ({ ...before, items: [], problem }));
-    const look = () =>
-      get(`/projects/${project.id}/tasks/0/content${query({ template })}`).then(
-        (found) => setShown({ ...found, problem: null }),
-        fail,
-      );
-    const timer = setTimeout(look, 250);
-    return () => clearTimeout(timer);
-  }, [template, project.version]);
   const save = (values) =>
     attempt(async () => {
       await patch(`/projects/${project.id}`, values);
       toast("Saved.");
     });
-  const add = (name) => setTemplate(`${template}${template ? "\n" : ""}{${name}}`);
-  const nothing = html`
-    <${Empty} title="Nothing to show">The votes have no texts. Add a table or a folder with them.<//>
-  `;
-  const example = shown.items.length
-    ? html`<${Content} items=${shown.items} remote=${project.remote} />`
-    : nothing;
   return html`
-    <details class="section" id="how-shown">
-      <summary>How a task is shown, and the guidelines</summary>
-      <div class="two">
-        <div class="stack">
-          <${Field}
-            title="What is shown of a task"
-            about="Blank shows all columns. A line is shown as text, link, image, sound, video or PDF; markdown: at its
-              beginning shows it so."
-          >
-            <textarea id="template" rows="3" value=${template} onInput=${(event) => setTemplate(event.target.value)}
-              onChange=${() => !shown.problem && save({ template: template.trim() })} />
-          <//>
-          <p class="row">
-            ${shown.fields.map(
-              (name) => html`<button key=${name} class="small quiet" onClick=${() => add(name)}>{${name}}</button>`,
-            )}
-          </p>
-          <${Field} title="Guidelines"
-            about="What annotators were told. It stands beside the task while people judge; Markdown.">
-            <textarea id="guidelines" rows="6" dir="auto" value=${guidelines}
-              onInput=${(event) => setGuidelines(event.target.value)} onChange=${() => save({ guidelines })} />
-          <//>
-          <${Check} id="blind" checked=${project.blind} onChange=${(blind) => save({ blind })}>
-            Hide votes and labels from people until they have judged a task
-          <//>
-          <${Check} id="remote" checked=${project.remote} onChange=${(remote) => save({ remote })}>
-            Load images and sounds from other servers (these learn who looks at them; reload the page afterwards)
-          <//>
-        </div>
-        <div class="example" id="template-preview">
-          ${shown.problem ? html`<${Failed} problem=${shown.problem} />` : example}
-        </div>
+    <${Details} id="how-shown" title="Guidelines, and what people see who judge">
+      <div class="stack">
+        <${Field} title="Guidelines"
+          about="What annotators were told. It stands beside the task while people judge; Markdown.">
+          <textarea id="guidelines" rows="6" dir="auto" value=${guidelines}
+            onInput=${(event) => setGuidelines(event.target.value)} onChange=${() => save({ guidelines })} />
+        <//>
+        <${Check} id="blind" checked=${project.blind} onChange=${(blind) => save({ blind })}>
+          Hide votes and labels from people until they have judged a task
+        <//>
+        <${Check} id="remote" checked=${project.remote} onChange=${(remote) => save({ remote })}>
+          Load images and sounds from other servers (these learn who looks at them; reload the page afterwards)
+        <//>
       </div>
-    </details>
+    <//>
   `;
 }
 

@@ -5,7 +5,6 @@ import {
   Badge, Button, Check, Dialog, Failed, Label, Loading, Meter,
   ago, attempt, count, html, percent, useEffect, useRef, useState, words,
 } from "./ui.js";
-import { Markdown } from "./markdown.js";
 
 export const MARKS = {
   tied: "tied votes",
@@ -38,7 +37,6 @@ export function Content({ items, remote, big = false }) {
 
 function Item({ item, remote, zoom }) {
   const { kind, text, href } = item;
-  if (kind === "markdown") return html`<${Markdown} text=${text} />`;
   if (kind === "text") return html`<p class="text" dir="auto">${text}</p>`;
   if (kind === "link" || (item.is_remote && !remote)) {
     return html`<a href=${href} target="_blank" rel="noopener noreferrer">${text}</a>`;
