@@ -75,7 +75,8 @@ def annotators(subject: Subject) -> View:
     rows, rows_shown = _ends(order, MAX_ROWS)
     ranked, ranking_shown = _ends(order, MAX_RANKED)
     by_votes = np.argsort(-n_votes, kind="stable")
-    dots = by_votes[:MAX_DOTS]
+    # a chart of accuracies by number of votes
+    dots = by_votes[: MAX_DOTS if np.ptp(n_votes) else 0]
     classes, confusions = shown_classes(result), {}
     if result.learned.has_matrices and len(classes) <= MAX_CLASSES:
         some = by_votes[np.isin(by_votes, rows)][: MAX_CELLS // len(classes) ** 2]
