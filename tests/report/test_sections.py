@@ -11,9 +11,9 @@ from finegold.report.sections.classes import classes
 from finegold.report.sections.common import Subject, percent
 from finegold.report.sections.quality import quality
 from finegold.report.sections.record import reading
-from finegold.report.sections.tasks import doubts, tasks
+from finegold.report.sections.tasks import doubts, scores, tasks
 from tests.support.cli_helpers import write
-from tests.support.report_helpers import SAMPLE, votes_of
+from tests.support.report_helpers import SAMPLE, Page, votes_of
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,21 @@ def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
     rows = tasks(subject(result, {texts[0]: "x", texts[1]: "y"}))["rows"]
     assert all(len(row["task"]) == 200 and row["task"].endswith("…") for row in rows)
     assert sorted(row["right"] for row in rows) == [False, True]
+
+
+def test_scores_are_shown_on_their_scale_the_least_certain_tasks_first(tmp_path):
+    votes = finegold.read([("a", 1, 1), ("a", 2, 5), ("b", 1, 4), ("b", 2, 4)], ordered=range(1, 6))
+    result = finegold.aggregate(votes, "mv")
+    found = scores(subject(result))
+    expected = {task: (score, low, high) for task, score, low, high in result.scores().rows()}
+    assert [row[0] for row in found["rows"]] == ["b", "a"]
+    for task, *numbers in found["rows"]:
+        assert numbers == pytest.approx(expected[task], abs=1e-4)
+    assert (found["low"], found["high"]) == (1, 5)
+    result.report(tmp_path / "report.html", scores=True)
+    page = Page(tmp_path / "report.html")
+    assert "on a scale from 1 to 5" in page.words
+    assert "scores" in page.figures
 
 
 DIRTY = "task,worker,label\n" + "".join(

@@ -294,6 +294,7 @@ class Result(ResultData, Generic[Frame]):
         *,
         certificate: Any = None,
         svg: str | Path | None = None,
+        scores: bool = False,
     ) -> None:
         """Write one HTML file that shows the labels, tasks in doubt, annotators and the fit.
 
@@ -302,10 +303,11 @@ class Result(ResultData, Generic[Frame]):
             truth (path, data frame or mapping): Known truths to compare the labels with.
             certificate (Certificate or path): What `finegold.certify` measured: it stands first.
             svg: A folder for the figures, as SVG files.
+            scores: Classes are ordered: show the scores of tasks, as in `scores`.
         """
         from finegold.report import write_report
 
-        write_report(self, path, truth, certificate=certificate, svg=svg)
+        write_report(self, path, truth, certificate=certificate, svg=svg, scores=scores)
 
     def update(self, votes: Any = None, *, gold: Any = None, **more: Any) -> Result[Frame]:
         """Fit the votes of this result and new ones, on old and new tasks, by old and new

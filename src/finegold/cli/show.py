@@ -122,6 +122,7 @@ class Report(o.Truths):
             command=CommandLine(click.get_current_context().obj).with_options({}),
             certificate=self.certificate,
             svg=self.svg,
+            scores=votes.reading.ordered is not None,
         )
         figures = f"; figures are in {self.svg}" if self.svg else ""
         say(f"wrote {self.output}; open it in a browser{figures}")

@@ -26,6 +26,7 @@ def write_report(
     certificate: Any = None,
     judges: dict[str, Any] | None = None,
     svg: str | Path | None = None,
+    scores: bool = False,
 ) -> None:
     """Write a self-contained HTML file; `finegold.Result.report` documents it."""
     require_libraries()
@@ -34,7 +35,7 @@ def write_report(
     from finegold.report.sections.common import Subject, measurement_of
 
     measured = None if certificate is None else measurement_of(certificate)
-    subject = Subject(result, measurement=measured, judges=judges, command=command)
+    subject = Subject(result, measurement=measured, judges=judges, command=command, scores=scores)
     has_sets = result.label_sets is not None
     if truth is not None and has_sets:
         subject = replace(subject, true_sets=match_sets(result.annotations, truth))

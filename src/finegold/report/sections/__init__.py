@@ -11,7 +11,7 @@ from finegold.report.sections.common import Subject, View
 from finegold.report.sections.quality import agreement, quality
 from finegold.report.sections.record import reading, record
 from finegold.report.sections.sets import options, pairs, set_annotators, set_tasks
-from finegold.report.sections.tasks import tasks
+from finegold.report.sections.tasks import scores, tasks
 
 __all__ = ["SECTIONS", "Section", "Subject", "sections_of"]
 
@@ -43,6 +43,7 @@ SECTIONS = {
     "reading": Section("Votes", reading, _is_single),
     "judges": Section("Judges", lambda about: about.judges or {}, lambda about: bool(about.judges)),
     "tasks": Section("Tasks", tasks, _is_single),
+    "scores": Section("Scores", scores, lambda about: about.scores and _is_single(about)),
     "annotators": Section("Annotators", annotators, _is_crowd),
     "prototypes": Section("Prototypes", prototypes, _has_prototypes),
     "classes": Section("Classes", classes, _is_single),

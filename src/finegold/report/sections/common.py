@@ -46,6 +46,8 @@ class Subject:
     # of a log of LLM judges: `JudgeReport.view`
     judges: View | None = None
     command: str | None = None
+    # whether classes are ordered
+    scores: bool = False
 
     @cached_property
     def trust(self) -> Trust:
