@@ -66,24 +66,6 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     assert engine.n_blocks > 4
 
 
-@pytest.mark.parametrize("method", ["anchored", "ptbcc"])
-@pytest.mark.parametrize("name", ["adult", pytest.param("fact", marks=pytest.mark.slow)])
-def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
-    votes = data_set(name).annotations
-    with DaskEngine(client) as engine:
-        assert_same(
-            finegold.aggregate(votes, method, engine=engine), finegold.aggregate(votes, method)
-        )
-
-
-@pytest.mark.parametrize("settings", [{"n_prototypes": 3}])
-def test_settings_of_ptbcc_give_the_same_bits(client, votes, settings):
-    method = method_class("ptbcc")(**settings)
-    local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
-    with DaskEngine(client, fewest_votes=FEWEST) as engine:
-        assert_same(fit(method, votes, engine=engine), local)
-
-
 @pytest.mark.parametrize("name", ["ptbcc", pytest.param("ibcc", marks=pytest.mark.slow)])
 def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, name):
     method = method_class(name)()
@@ -171,11 +153,6 @@ def test_a_fit_on_this_machine_needs_no_dask():
     assert done.stdout == "['x']\n"
 
 
-def test_an_engine_is_found_by_its_name_only():
-    with pytest.raises(InputError, match="there is no engine 'spark'; there are local"):
-        finegold.aggregate(Annotations.from_arrays([1], [1], [1]), engine="spark")
-
-
 def test_workers_of_another_version_are_refused(engine, votes, monkeypatch):
     monkeypatch.setattr(dask, "version", lambda _: "0.0.1")
     with pytest.raises(InputError, match="install the same version"):
@@ -192,14 +169,6 @@ def test_sums_of_groups_are_the_sums_of_all_to_the_bit(n):
         for one, other in zip(add_up(map(add_up, groups)), total, strict=True):
             assert np.array_equal(one, other)
     assert total.change == n - 1
-
-
-@pytest.mark.parametrize(
-    ("n_blocks", "n_threads", "size"),
-    [(31, 2, 8), (312, 40, 4), (24, 2, 4), (5, 3, 1), (3, 10, 1), (1, 1, 1)],
-)
-def test_groups_of_blocks_are_branches_of_the_tree(n_blocks, n_threads, size):
-    assert dask._group_size(n_blocks, n_threads) == size
 
 
 @pytest.mark.parametrize("name", ["ds", "ptbcc"])

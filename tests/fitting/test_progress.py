@@ -6,24 +6,6 @@ import sys
 
 import pytest
 
-from finegold import Annotations
-from finegold.api.fit import fit
-from finegold.checks import sample_votes
-from finegold.fitting.progress import _line
-from finegold.methods.ptbcc import PTBCC
-
-
-def test_iterations_are_counted():
-    lines = []
-    fit(
-        PTBCC(),
-        Annotations.from_arrays(*sample_votes()),
-        on_step=lambda step: lines.append(_line("ptbcc", step)),
-    )
-    assert lines[0].startswith("ptbcc: iteration 1, change 0.")
-    assert lines[2].startswith("ptbcc: iteration 3, change 0.")
-
-
 IN_COMMANDS = "from finegold.fitting.progress import on_terminal as shown"
 IN_PYTHON = "from finegold.api.fit import IN_PYTHON; shown = IN_PYTHON.fitting"
 

@@ -145,16 +145,3 @@ finegold.aggregate(VOTES)
 assert not {"numba", "scipy.optimize"} & set(sys.modules)  # they take long to import
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
-
-
-def test_the_version_depends_on_the_votes_of_the_block_and_numpy_on_those_of_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = votes(3)
-    blocks = base.split(found, np.zeros((found.n_tasks, 3)), 1300)
-    assert [type(block.classes) for block in blocks] == [np.ndarray] * 2
-    assert [block.few for block in blocks] == [True, True]
-    monkeypatch.setattr(base, "FEW_PAIRS", 3 * found.n_votes - 1)
-    monkeypatch.setattr(base, "VOTES_PER_BLOCK", 1000)
-    assert [block.classes for block in blocks] == [(0, 1, 2)] * 2
-    assert [block.few for block in blocks] == [False, False]

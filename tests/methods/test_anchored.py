@@ -7,8 +7,6 @@ import finegold
 from finegold.methods.anchored import uniformity
 from tests.methods.reference import anchored as reference
 
-ANCHORED = "methods/anchored.py"
-
 
 def draw(seed, n_tasks=40, n_annotators=9, K=4, skills=(0.2, 0.95), d=5):
     rng = np.random.default_rng(seed)
@@ -62,13 +60,6 @@ def test_known_truths_are_kept_and_teach():
     untaught = fit(task, annotator, label, 4)
     others = [i for i in range(40) if i not in gold]
     assert not np.allclose(result.posterior[others], untaught.posterior[others], atol=1e-3)
-
-
-def test_the_default_stops_after_four_sweeps():
-    task, annotator, label, _ = draw(0)
-    result = fit(task, annotator, label, 4)
-    assert result.iterations == 4
-    assert result.converged
 
 
 def test_labelling_functions_that_vote_for_one_class_keep_their_votes():

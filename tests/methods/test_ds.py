@@ -27,27 +27,6 @@ def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, wi
         assert np.allclose(result.learned.confusion, v, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["val5", "ms", "aircr"])
-def test_a_data_set_gives_the_posterior_of_the_twin(name, data_set):
-    data = data_set(name)
-    result = fit(DS(), data.annotations, threads=1)
-    phi, likelihoods, _, _ = twin.fit(*data.votes.T, data.annotations.n_classes, iterations=20)
-    assert np.abs(result.posterior - phi).max() < 1e-9
-    assert np.allclose(result.bound, likelihoods, rtol=1e-10)
-    assert (np.diff(result.bound) >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "accuracy", "iterations"), [("val5", 0.41, 13), ("aircr", 0.8449, 153)]
-)
-def test_run_to_convergence_it_reaches_the_known_accuracy(name, accuracy, iterations, data_set):
-    data = data_set(name)
-    result = fit(DS(max_iterations=500, tolerance=1e-3), data.annotations, threads=1)
-    assert result.converged
-    assert result.iterations == iterations
-    assert data.accuracy(result.posterior) == pytest.approx(accuracy, abs=5e-5)
-
-
 def test_an_impossible_class_has_probability_zero_and_a_task_without_possible_ones_is_uniform():
     votes = Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1])
     with np.errstate(divide="ignore"):

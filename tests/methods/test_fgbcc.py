@@ -18,18 +18,6 @@ def entries(seed=0, size=60):
     return n, rate, rng.normal(0, 2, size), rng.gamma(2, 3, size)
 
 
-def slope(lam, n, rate, mu, sig):
-    return n - rate * np.exp(lam) - (lam - mu) / sig
-
-
-@pytest.mark.parametrize("iterations", [1, 5, 35])
-def test_the_search_goes_towards_the_optimum_and_stops_before_it(iterations):
-    n, rate, mu, sig = entries(size=200)
-    lam = FGBCC(lbfgs_iterations=iterations)._search_means(n, rate, mu, sig)
-    left, before = (np.abs(slope(at, n, rate, mu, sig)).max() for at in (lam, mu))
-    assert 1e-9 < left < before
-
-
 def test_variances_solve_their_equation():
     _, rate, _, sig = entries()
     eta = solve_variances(rate, sig)

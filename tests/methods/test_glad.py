@@ -51,14 +51,6 @@ def test_accuracy_at_the_maximum(name, accuracy, data_set):
     )
 
 
-def test_the_path_to_the_maximum_does_not_matter():
-    """Steps of other lengths round differently, as another processor does."""
-    votes = Annotations.from_arrays(*sample_votes(n_tasks=300, n_annotators=20, n_classes=4))
-    one, *others = (fit(GLAD(steps=steps), votes, threads=1) for steps in (100, 7, 20))
-    for other in others:
-        assert np.allclose(one.posterior, other.posterior, atol=1e-4)
-
-
 def test_a_vote_never_counts_against_its_class_unless_truths_are_known():
     """Labelling functions vote for one class each; with negative abilities, votes for one class counted against it."""
     rng = np.random.default_rng(0)

@@ -23,18 +23,6 @@ def test_variational_sweeps_equal_those_of_the_twin(n_classes, with_gold):
     assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
 
 
-@pytest.mark.parametrize(("name", "accuracy", "iterations"), [("val5", 0.33, 18), ("ms", 0.79, 42)])
-def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(
-    name, accuracy, iterations, data_set
-):
-    data = data_set(name)
-    result = fit(IBCC(inference="vb"), data.annotations, threads=1)
-    assert result.converged
-    assert result.iterations == iterations
-    assert data.accuracy(result.posterior) == pytest.approx(accuracy)
-    assert (np.diff(result.bound) >= 0).all()
-
-
 def test_a_task_with_very_many_votes_does_not_underflow():
     n = 5000
     votes = Annotations.from_arrays(

@@ -9,7 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
 import finegold
@@ -98,33 +97,6 @@ def test_every_command_works_with_it(one_coin, tmp_path):
         done = succeed(*arguments)
     assert "onecoin" in done.stdout
     assert "one-coin Dawid-Skene" in (tmp_path / "report.html").read_text()
-
-
-def test_results_can_be_saved_loaded_and_updated(one_coin, tmp_path):
-    columns = finegold.read(VOTES).votes()
-    halves = columns[0] < 200, columns[0] >= 200
-    old, new = (
-        finegold.Annotations.from_arrays(*(column[half] for column in columns)) for half in halves
-    )
-    finegold.aggregate(old, "onecoin").save(tmp_path / "model.finegold")
-    updated = finegold.load(tmp_path / "model.finegold").update(new)
-    whole = finegold.aggregate(finegold.Annotations.from_arrays(*columns), "onecoin")
-    np.testing.assert_array_equal(updated.posterior, whole.posterior)
-
-
-def test_it_is_better_than_the_vote_on_the_sample(one_coin):
-    votes = finegold.read(VOTES)
-    truth = dict(line.split(",") for line in TRUTH.read_text().splitlines()[1:])
-    right = [
-        np.mean(
-            [
-                truth[str(task)] == label
-                for task, label in zip(votes.task_names, result.label, strict=True)
-            ]
-        )
-        for result in (finegold.aggregate(votes, "onecoin"), finegold.aggregate(votes, "mv"))
-    ]
-    assert right[0] > right[1]
 
 
 def test_the_studio_lists_and_fits_it(one_coin, tmp_path):

@@ -98,14 +98,6 @@ def test_the_ablation_of_the_paper_comes_out_within_the_rounding_that_senti_leav
         assert low - 5e-5 <= published <= high + 5e-5, (setting, value)
 
 
-@pytest.mark.parametrize("name", ["fact", "adult"])
-def test_one_two_and_four_threads_give_the_same_bits(name, data_set):
-    results = [fit(PTBCC(), data_set(name).annotations, threads=threads) for threads in (1, 2, 4)]
-    assert np.array_equal(results[0].posterior, results[1].posterior)
-    assert np.array_equal(results[0].posterior, results[2].posterior)
-    assert np.array_equal(results[0].bound, results[2].bound)
-
-
 def test_simulated_prototypes_are_recovered():
     rng = np.random.default_rng(3)
     skilled = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]]

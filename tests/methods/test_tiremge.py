@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.fit import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
@@ -81,16 +81,3 @@ def test_seeds_differ():
     votes = Annotations.from_arrays(*sample_votes())
     one, other = (fit(TiReMGE(seed=seed, max_iterations=5), votes) for seed in (0, 1))
     assert not np.allclose(one.posterior, other.posterior, atol=1e-3)
-
-
-def test_reliabilities_are_shared_means_of_what_is_between_exp_minus_one_and_one():
-    result = fit(TiReMGE(), Annotations.from_arrays(*sample_votes()))
-    reliability = result.learned.statistics["reliability"]
-    assert reliability.shape == (9,)
-    assert (reliability > np.exp(-1)).all()
-    assert (reliability < 1).all()
-
-
-def test_gold_is_refused():
-    with pytest.raises(InputError, match="gold"):
-        fit(TiReMGE(), Annotations.from_arrays([0, 0], [0, 1], [0, 1], gold={0: 1}))
