@@ -24,8 +24,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "glad": {
         "tolerance": 1e-4,
         "max_iterations": 500,
-        "gradient_tolerance": 0.01,
-        "steps": 25,
     },
     "ibcc": {"inference": "ep", "tolerance": 0.0, "max_iterations": 40},
     "cbcc": {},
@@ -36,8 +34,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "fgbcc": {
         "tolerance": 1e-6,
         "max_iterations": 1000,
-        "lbfgs_tolerance": 1e-5,
-        "lbfgs_iterations": 35,
     },
     "ptbcc": {},
 }

@@ -105,7 +105,7 @@ class GLAD(finegold.GLAD):
     def search(self, loss: Any, start: Floats, lowest: Floats) -> Any:
         from scipy.optimize import minimize
 
-        options = {"gtol": self.gradient_tolerance, "maxiter": self.steps}
+        options = {"gtol": 0.01, "maxiter": 25}
         return minimize(loss, start, method="CG", jac=True, options=options)
 
     def converged(self, steps: Any) -> bool:

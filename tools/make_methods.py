@@ -79,7 +79,7 @@ def _row(name: str, made: type[Method]) -> str:
 
 
 def _section(name: str, made: type[Method]) -> str:
-    text = inspect.getdoc(made) or ""
+    text = f"{inspect.getdoc(made)}\n"
     words = SECTION.split(text)[0]
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
     path = EQUATIONS / f"{name}.md"

@@ -50,8 +50,7 @@ from finegold.system.files import write_bytes
 REAL = RESULTS / "real"
 SETTINGS = (
     "hds class_prior=flat",
-    "ibcc inference=ep",
-    "glad priors=false tolerance=1e-4 gradient_tolerance=0.01 steps=25",
+    "ibcc inference=ep max_iterations=40 tolerance=0",
     "ds max_iterations=500 tolerance=0.001",
 )
 # Accuracy on the open and on the paper's sets, as found by an independent program.

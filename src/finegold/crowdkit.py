@@ -234,16 +234,14 @@ class BinaryRelevance(BaseClassificationAggregator):
 class DawidSkene(BaseClassificationAggregator):
     """Dawid-Skene: every worker has a confusion matrix, found by expectation maximisation.
 
-    Known errors, `initial_error`, replace the first matrices ("assign") or are added to their
-    counts ("addition"). `loss_history_` is the evidence lower bound per vote.
+    `loss_history_` is the evidence lower bound per vote.
     """
 
     n_iter: int = 100
     tol: float = 1e-5
-    initial_error_strategy: str | None = None
 
-    def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Self:
-        """Fit to votes, with known truths by task and known errors by worker and label."""
+    def fit(self, data: Any, true_labels: Any = None) -> Self:
+        """Fit to votes, with known truths by task."""
         votes = _encode(data)
         truths = pd.Series(dtype=object) if true_labels is None else true_labels
         truths = truths[truths.index.isin(votes.tasks)]
@@ -266,7 +264,7 @@ class DawidSkene(BaseClassificationAggregator):
             posterior[known] = 1.0
             counts = (given @ posterior).reshape(errors.shape)
             prior = np.maximum(posterior.mean(axis=0), MIN_PROBABILITY)
-            errors = self._errors(counts if step else self._start(counts, initial_error, votes))
+            errors = self._errors(counts)
             if step:
                 # the frequencies count once per vote, as in crowd-kit
                 joint = np.sum(counts * (np.log(errors) + np.log(prior)))
@@ -288,22 +286,6 @@ class DawidSkene(BaseClassificationAggregator):
         gives = counts.sum(axis=2, keepdims=True) > 0
         errors = np.where(gives, np.maximum(counts, MIN_PROBABILITY), 0.0)
         return np.asarray(np.maximum(errors / errors.sum(axis=1, keepdims=True), TINY))
-
-    def _start(self, counts: Floats, known: Any, votes: CodedVotes) -> Floats:
-        """[W, L, K] Return the first counts, with known errors or replaced by them."""
-        if known is None or self.initial_error_strategy is None:
-            return counts
-        rows = pd.MultiIndex.from_product([votes.workers, votes.labels])
-        known = known.reindex(rows, columns=votes.labels).fillna(0.0).to_numpy(dtype=np.float64)
-        known = known.reshape(counts.shape)
-        if self.initial_error_strategy == "addition":
-            return np.asarray(counts + known, dtype=np.float64)
-        if not np.allclose(known.sum(axis=1), 1.0):
-            raise InputError(
-                "The sum of each worker's error matrix in initial_error should be 1.0 for each"
-                ' true label; or choose initial_error_strategy="addition"'
-            )
-        return np.asarray(known)
 
 
 @dataclass(eq=False)

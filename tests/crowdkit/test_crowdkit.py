@@ -79,12 +79,6 @@ def test_a_missing_column_is_a_key_error_that_says_which(name: str, column: str)
         getattr(crowdkit, name)().fit(VOTES.drop(columns=column))
 
 
-def error_matrix(values: list[list[float]]) -> pd.DataFrame:
-    index = pd.MultiIndex.from_product([["x", "y"], ["p", "q"]], names=["worker", "label"])
-    return pd.DataFrame(values, index=index, columns=["p", "q"])
-
-
-KNOWN = error_matrix([[0.9, 0.2], [0.1, 0.8], [0.6, 0.3], [0.4, 0.7]])
 COMPARED = pd.DataFrame({"left": ["a"], "right": ["b"], "label": ["d"]})
 X = pd.Series({"x": 1.0})
 
@@ -110,12 +104,6 @@ X = pd.Series({"x": 1.0})
         (lambda: crowdkit.BradleyTerry(1).fit(COMPARED), "row 0 has a label that is neither"),
         (lambda: crowdkit.MACE(method="em").fit(VOTES), 'by method="vb" only'),
         (lambda: crowdkit.uncertainty(VOTES, X), "no value for 'y'"),
-        (
-            lambda: crowdkit.DawidSkene(0, initial_error_strategy="assign").fit(
-                VOTES, initial_error=KNOWN * 2
-            ),
-            "should be 1.0 for each true label",
-        ),
     ],
 )
 def test_what_cannot_work_is_refused_with_words(call: Any, words: str) -> None:
@@ -147,22 +135,6 @@ def test_methods_of_finegold_keep_names_and_find_the_truth(model: Any) -> None:
     assert (found == right.reindex(found.index)).mean() > 0.93
     assert model.probas_.columns.tolist() == votes["label"].unique().tolist()
     np.testing.assert_allclose(model.probas_.sum(axis=1), 1)
-
-
-def test_known_errors_replace_or_join_the_first_estimate() -> None:
-    assigned = crowdkit.DawidSkene(0, initial_error_strategy="assign").fit(
-        VOTES, initial_error=KNOWN
-    )
-    pd.testing.assert_frame_equal(
-        assigned.errors_, KNOWN.loc[assigned.errors_.index], check_names=False
-    )
-    added = crowdkit.DawidSkene(0, initial_error_strategy="addition").fit(
-        VOTES, initial_error=KNOWN[2:] * 10
-    )
-    # y: half a vote for q on task a where the truth is p; a vote for p on b
-    assert added.errors_.loc[("y", "q"), "p"] == pytest.approx(4.5 / 11.5)
-    unused = crowdkit.DawidSkene(2).fit(VOTES, initial_error=KNOWN)
-    pd.testing.assert_frame_equal(unused.errors_, crowdkit.DawidSkene(2).fit(VOTES).errors_)
 
 
 def test_workers_without_a_common_task_do_not_disagree() -> None:

@@ -34,5 +34,5 @@ def test_a_task_with_very_many_votes_does_not_underflow():
 
 
 def test_the_prior_follows_the_inference():
-    assert IBCC(right=5, wrong=2).prior(2).tolist() == [[5, 2], [2, 5]]
+    assert IBCC().prior(2).tolist() == [[4, 1], [1, 4]]
     assert np.allclose(IBCC(inference="ep").prior(4).diagonal(), 7)

@@ -120,11 +120,9 @@ class Method(ABC):
     earlier: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        defaults = self.defaults()
         for name, allowed in self.limits().items():
             value = getattr(self, name)
-            # with a default of None, the method chooses the value itself
-            if not (value is None and defaults[name] is None) and value not in allowed:
+            if value not in allowed:
                 words: object = allowed
                 if not isinstance(allowed, Range):
                     words = " or ".join(f'"{text}"' for text in allowed)

@@ -53,12 +53,6 @@ class BWA(Method):
         seed: Has no effect: nothing is drawn at random.
         a_v: How many votes the prior of an annotator's weight is worth.
         lam: Weight of the mean of all tasks in the average of each, the paper's lambda.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "bwa").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "bwa"

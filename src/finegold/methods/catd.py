@@ -47,12 +47,6 @@ class CATD(Method):
         seed: Has no effect: nothing is drawn at random.
         alpha: An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square
             distribution with as many degrees of freedom as they have votes.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "catd").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "catd"

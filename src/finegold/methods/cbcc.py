@@ -38,7 +38,7 @@ from scipy.special import digamma, logsumexp
 
 from finegold.engines.base import Block
 from finegold.errors import InputError
-from finegold.methods.base import COUNT, POSITIVE, SHARE, Floats, Method, setting
+from finegold.methods.base import COUNT, Floats, Method, setting
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
@@ -50,6 +50,9 @@ from finegold.methods.common import (
 )
 from finegold.results.data import Learned
 
+# prior: the share of right votes, pseudo-count of annotators in each community, and the precision w
+# of scores around those of a community
+QUALITY, STRENGTH, SCORE_PRECISION = 0.7, 10.0, 5.0
 # of the prior: the share of old values that is kept: the last change allowed
 DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}
 # of the messages: how often they are updated in a sweep, and the share of old values that is kept
@@ -71,15 +74,6 @@ class CBCC(Method):
         max_iterations: The largest number of sweeps.
         seed: Seed of the random communities that it starts from.
         n_communities: The number of communities.
-        community_strength: Pseudo-count of annotators in each community.
-        w: Precision of scores around those of a community: if large, members are alike.
-        quality: The share of right votes that the prior of the scores expects.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "cbcc").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "cbcc"
@@ -89,9 +83,6 @@ class CBCC(Method):
     tolerance: float = 0.0
     max_iterations: int = 40
     n_communities: int = setting(4, COUNT)
-    community_strength: float = setting(10.0, POSITIVE)
-    w: float = setting(5.0, POSITIVE)
-    quality: float = setting(0.7, SHARE)
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         # the first sweep replaces these; known truths stay
@@ -105,8 +96,8 @@ class CBCC(Method):
         W, _, K = statistics.n.shape
         M = self.n_communities
         r = np.eye(M)[np.random.default_rng(self.seed).integers(M, size=W)]
-        m0, V0 = community_prior(K, self.quality)
-        gamma = self.community_strength + r.sum(axis=0)
+        m0, V0 = community_prior(K)
+        gamma = STRENGTH + r.sum(axis=0)
         communities = Communities(m0, inverse(V0), gamma, np.tile(m0, (M, 1, 1)))
         none, nothing = np.zeros((W, K, K)), np.zeros((W, K, K, K))
         annotators = Annotators(r, nothing, none, nothing, none, none, np.full((W, K, K), 1 / K))
@@ -127,7 +118,7 @@ class CBCC(Method):
             a = tangent(m, V, a)
             new_Lam, new_h = message(n, m, a)
             Lam, h = KEEP * Lam + (1 - KEEP) * new_Lam, KEEP * h + (1 - KEEP) * new_h
-        S = self._scores(before.communities.U, Lam, h)
+        S = scores(before.communities.U, Lam, h)
         pull = np.einsum("jm,jmki->mki", r, S)
         annotators = Annotators(r, Lam, h, P, b, m, a)
         return self._parameters(1 + statistics.tau, before.communities, annotators, pull)
@@ -140,22 +131,17 @@ class CBCC(Method):
         prior, confusion = mean(parameters.tau.counts), parameters.annotators.a
         return Learned(class_prior=prior, confusion=confusion, statistics=statistics)
 
-    def _scores(self, U: Floats, Lam: Floats, h: Floats) -> Floats:
-        """[W, M, K, K] Return S = (w I + Lam)^-1 (w U_m + h): the scores of j if a member of m."""
-        Vc = inverse(self.w * np.eye(U.shape[-1]) + Lam)
-        return times(Vc[:, None], self.w * U + h[:, None])
-
     def _parameters(
         self, nu: Floats, communities: Communities, annotators: Annotators, pull: Floats
     ) -> Parameters:
         """Update communities from pull_mk = sum_j r_jm S_jmk, then memberships and scores."""
-        w, (m0, P0, gamma, _), (r, Lam, h, _, _, _, a) = self.w, communities, annotators
+        w, (m0, P0, gamma, _), (r, Lam, h, _, _, _, a) = SCORE_PRECISION, communities, annotators
         identity = np.eye(len(m0))
         VU = inverse(P0 + w * r.sum(axis=0)[:, None, None, None] * identity)
         U = times(VU, times(P0, m0) + w * pull)
 
         # memberships: how well S fits community and votes
-        S = self._scores(U, Lam, h)
+        S = scores(U, Lam, h)
         fit = -w / 2 * (S - U) ** 2 + (h[:, None] - times(Lam[:, None], S) / 2) * S
         log_rho = digamma(gamma) - digamma(gamma.sum())
         certainty = -w / 2 * np.trace(VU, axis1=2, axis2=3).sum(axis=1)
@@ -170,7 +156,7 @@ class CBCC(Method):
         m = times(V, b + h)
         a = tangent(m, V, a)
         log_v = np.ascontiguousarray(expected_log(m, V, a).transpose(0, 2, 1))
-        communities = Communities(m0, P0, self.community_strength + r.sum(axis=0), U)
+        communities = Communities(m0, P0, STRENGTH + r.sum(axis=0), U)
         return Parameters(dirichlets(nu), log_v, communities, Annotators(r, Lam, h, P, b, m, a))
 
 
@@ -208,6 +194,12 @@ class Parameters(NamedTuple):
     annotators: Annotators
 
 
+def scores(U: Floats, Lam: Floats, h: Floats) -> Floats:
+    """[W, M, K, K] Return S = (w I + Lam)^-1 (w U_m + h): the scores of j if a member of m."""
+    w = SCORE_PRECISION
+    return times(inverse(w * np.eye(U.shape[-1]) + Lam)[:, None], w * U + h[:, None])
+
+
 def inverse(A: Floats) -> Floats:
     return np.asarray(np.linalg.inv(A), dtype=np.float64)
 
@@ -236,7 +228,7 @@ def expected_log(m: Floats, V: Floats, a: Floats) -> Floats:
     return np.asarray(m - norm - (a**2 * variance).sum(axis=-1, keepdims=True) / 2)
 
 
-def community_prior(n_classes: int, quality: float = 0.7) -> tuple[Floats, Floats]:
+def community_prior(n_classes: int) -> tuple[Floats, Floats]:
     """Return (m0 [K, K], V0 [K, K, K]): scores of an annotator who is right with this probability,
     for each truth.
     """
@@ -245,24 +237,21 @@ def community_prior(n_classes: int, quality: float = 0.7) -> tuple[Floats, Float
     # classes or more and away with 14 or more; from there on they are damped until they converge.
     for keep, tolerance in DAMPING.items():
         with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
-            m, V, change = _prior_scores(n_classes, quality, int(50 / (1 - keep)), keep)
+            m, V, change = _prior_scores(n_classes, int(50 / (1 - keep)), keep)
             if change < tolerance and V.diagonal().min() > 0:
                 # k has what 0 had
                 orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]
                 means, covariances = [m[o] for o in orders], [V[np.ix_(o, o)] for o in orders]
                 return np.array(means), np.array(covariances)
-    classes = f"{n_classes:,} classes with quality {quality:g}"
-    raise InputError(f"cbcc finds no prior for {classes}; use another method")
+    raise InputError(f"cbcc finds no prior for {n_classes:,} classes; use another method")
 
 
-def _prior_scores(
-    K: int, quality: float, iterations: int, keep: float
-) -> tuple[Floats, Floats, float]:
+def _prior_scores(K: int, iterations: int, keep: float) -> tuple[Floats, Floats, float]:
     """Return the mean [K] and covariance [K, K] of the scores if the first class is true, and the
     last change.
     """
     identity, change = np.eye(K), np.inf
-    n = max(quality / (1 - quality) * (K - 1) - 1, 0.0) * identity[0]
+    n = max(QUALITY / (1 - QUALITY) * (K - 1) - 1, 0.0) * identity[0]
     mu, m, h, a = np.zeros(K), np.zeros(K), np.zeros(K), np.full(K, 1 / K)
     T, V, Lam = identity, identity, np.zeros((K, K))
     for _ in range(iterations):

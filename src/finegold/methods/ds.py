@@ -46,12 +46,6 @@ class DS(Method):
         max_iterations: The largest number of sweeps.
         seed: Has no effect: nothing is drawn at random.
         quality: The share of right votes of every annotator at the start.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "ds").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "ds"

@@ -3,7 +3,7 @@
 Yuan Li, Benjamin I. P. Rubinstein, Trevor Cohn: Exploiting Worker Correlation for Label Aggregation
 in Crowdsourcing. ICML 2019.
 
-    tau ~ Dirichlet(alpha)          how frequent the classes are
+    tau ~ Dirichlet(alpha)          how frequent the classes are; alpha: summed vote shares
     pi_k ~ Dirichlet(a_pi / G)      how frequent the G subtypes of class k are
     v_jkg ~ Dirichlet(b_k)          how annotator j votes on tasks of subtype g of class k
     z_i ~ tau, g_i ~ pi_{z_i}       truth and subtype of task i
@@ -17,17 +17,19 @@ parameters nu, eta_k and mu_jkg.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from finegold.engines.base import Block
 from finegold.kernels import ebcc as kernels
-from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting
+from finegold.methods.base import COUNT, Floats, Method, setting
 from finegold.methods.common import LEAST_COUNT, Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
 
+# pseudo-counts: of the subtypes of a class in sum, of right votes and of each wrong one
+A_PI, B_RIGHT, B_WRONG = 0.1, 4.0, 1.0
 # random numbers drawn at a time
 DRAW_SIZE = 2**16
 
@@ -49,16 +51,6 @@ class EBCC(Method):
         seed: Seed of the random starts.
         n_subtypes: The largest number of subtypes of each class, the paper's G.
         n_restarts: The number of random starts. The result with the highest bound is returned.
-        class_prior: Pseudo-counts: summed vote shares, or 1 each.
-        a_pi: Pseudo-counts of the subtypes of a class, in sum; if small, few are used.
-        b_correct: Pseudo-count of right votes in each confusion matrix.
-        b_wrong: Pseudo-count of each wrong vote.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2, 3, 3, 3], list("abcabcabc"), list("xxyyyyxxx"))
-        >>> finegold.aggregate(votes, finegold.EBCC(n_restarts=5)).label.tolist()
-        ['x', 'y', 'x']
     """
 
     name: ClassVar[str] = "ebcc"
@@ -68,10 +60,6 @@ class EBCC(Method):
 
     n_subtypes: int = setting(10, COUNT)
     n_restarts: int = setting(40, COUNT)
-    class_prior: Literal["empirical", "uniform"] = setting("empirical", ("empirical", "uniform"))
-    a_pi: float = setting(0.1, POSITIVE)
-    b_correct: float = setting(4.0, POSITIVE)
-    b_wrong: float = setting(1.0, POSITIVE)
 
     def start(self, block: Block, restart: int) -> Statistics:
         """Set rho_ikg = s_ik D_ikg with random D_ik ~ Dirichlet(1, ..., 1)."""
@@ -89,9 +77,7 @@ class EBCC(Method):
         return sums
 
     def begin(self, statistics: Statistics) -> Parameters:
-        shares = np.maximum(statistics.pi.sum(axis=1), LEAST_COUNT)
-        alpha = np.ones_like(shares) if self.class_prior == "uniform" else shares
-        return self._parameters(alpha, statistics)
+        return _parameters(np.maximum(statistics.pi.sum(axis=1), LEAST_COUNT), statistics)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         K, G = parameters.log_prior.shape
@@ -104,7 +90,7 @@ class EBCC(Method):
         return sums._replace(change=change, log_norm=log_norm)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        return self._parameters(before.alpha, statistics)
+        return _parameters(before.alpha, statistics)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the ELBO with its constants. At the optimal rho, all terms in rho are its
@@ -117,7 +103,7 @@ class EBCC(Method):
         v = mu / mu.sum(axis=1, keepdims=True)
         confusion = np.ascontiguousarray(np.einsum("jlkg,kg->jkl", v, mean(eta)))
         # [K, G, L] votes for l
-        votes = (mu - self._b(len(eta))).sum(axis=0).transpose(1, 2, 0)
+        votes = (mu - _prior(len(eta))).sum(axis=0).transpose(1, 2, 0)
         # subtypes with the most tasks come first
         order = np.argsort(-eta, axis=1, kind="stable")
         statistics = {
@@ -126,30 +112,6 @@ class EBCC(Method):
             "nu": nu,
         }
         return Learned(mean(nu), confusion=confusion, statistics=statistics)
-
-    def _parameters(self, alpha: Floats, sums: Statistics) -> Parameters:
-        K, G = sums.pi.shape
-        a, b = np.full((K, G), self.a_pi / G), self._b(K)
-        tau, eta = dirichlets(alpha + sums.pi.sum(axis=1)), dirichlets(a + sums.pi)
-        mu = b + sums.votes
-        psi, of_mu = _special(mu, b)
-        psi_total, of_total = _special(mu.sum(axis=1), b.sum(axis=0))
-        log_v, v_log_beta = psi - psi_total[:, None], of_mu - of_total
-        b_log_beta = len(mu) * G * dirichlets(b[:, :, 0].T).log_beta
-        divergence = (
-            np.vdot(sums.pi.sum(axis=1), tau.log)
-            + np.vdot(sums.pi, eta.log)
-            + np.vdot(sums.votes, log_v)
-            - (tau.log_beta + eta.log_beta + v_log_beta)
-            + (dirichlets(alpha).log_beta + dirichlets(a).log_beta + b_log_beta)
-        )
-        log_prior = tau.log[:, None] + eta.log
-        return Parameters(alpha, tau, eta, mu, log_prior, log_v, float(divergence))
-
-    def _b(self, K: int) -> Floats:
-        """[L, K, 1] Return the prior of v."""
-        b = self.b_wrong + (self.b_correct - self.b_wrong) * np.eye(K)
-        return b[:, :, None]
 
 
 class Statistics(NamedTuple):
@@ -179,17 +141,30 @@ class Parameters(NamedTuple):
     divergence: float
 
 
-def _special(counts: Floats, prior: Floats) -> tuple[Floats, float]:
-    """Return digamma of the counts, and the sum of their log-gamma.
-
-    Most subtypes lose all their tasks within a few dozen sweeps: their counts are those of the prior.
-    """
-    psi = np.broadcast_to(digamma(prior), counts.shape).copy()
-    learned = counts != prior
-    psi[learned] = digamma(counts[learned])
-    rest = np.sum(gammaln(prior) * np.count_nonzero(~learned, axis=0))
-    return psi, float(gammaln(counts[learned]).sum() + rest)
-
-
 def _zeros(W: int, K: int, G: int) -> Statistics:
     return Statistics(0.0, np.zeros((K, G)), np.zeros((W, K, K, G)), 0.0)
+
+
+def _parameters(alpha: Floats, sums: Statistics) -> Parameters:
+    K, G = sums.pi.shape
+    a, b = np.full((K, G), A_PI / G), _prior(K)
+    tau, eta = dirichlets(alpha + sums.pi.sum(axis=1)), dirichlets(a + sums.pi)
+    mu = b + sums.votes
+    total = mu.sum(axis=1, keepdims=True)
+    log_v = digamma(mu) - digamma(total)
+    v_log_beta = float(gammaln(mu).sum() - gammaln(total).sum())
+    b_log_beta = len(mu) * G * dirichlets(b[:, :, 0].T).log_beta
+    divergence = (
+        np.vdot(sums.pi.sum(axis=1), tau.log)
+        + np.vdot(sums.pi, eta.log)
+        + np.vdot(sums.votes, log_v)
+        - (tau.log_beta + eta.log_beta + v_log_beta)
+        + (dirichlets(alpha).log_beta + dirichlets(a).log_beta + b_log_beta)
+    )
+    log_prior = tau.log[:, None] + eta.log
+    return Parameters(alpha, tau, eta, mu, log_prior, log_v, float(divergence))
+
+
+def _prior(K: int) -> Floats:
+    """[L, K, 1] Return b, the prior of v."""
+    return (B_WRONG + (B_RIGHT - B_WRONG) * np.eye(K))[:, :, None]

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from finegold.engines.base import Block
-from finegold.methods.base import COUNT, Floats, Method, Range, setting
+from finegold.methods.base import Floats, Method
 from finegold.methods.common import (
     LEAST_COUNT,
     ConfusionSums,
@@ -42,6 +42,8 @@ from finegold.methods.common import (
 )
 from finegold.results.data import Learned, Step
 
+# L-BFGS-B stops at this relative decrease or size of the gradient
+LBFGS = {"maxiter": 35, "ftol": 1e-5, "gtol": 1e-5}
 # of the derivative, at which Newton's method ends
 NEWTON_SLOPE = 1e-5
 # two or three are typical
@@ -65,14 +67,6 @@ class FGBCC(Method):
         tolerance: Stop when the bound changes by less than this share of its size.
         max_iterations: The largest number of sweeps.
         seed: Has no effect: nothing is drawn at random.
-        lbfgs_tolerance: L-BFGS-B stops at this relative decrease or size of the gradient.
-        lbfgs_iterations: The largest number of iterations of L-BFGS-B in each sweep.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "fgbcc").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "fgbcc"
@@ -81,8 +75,6 @@ class FGBCC(Method):
 
     tolerance: float = 1e-6
     max_iterations: int = 1000
-    lbfgs_tolerance: float = setting(1e-5, Range("positive", 1e-15, 1.0))
-    lbfgs_iterations: int = setting(35, COUNT)
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         return start_confusion(block)
@@ -117,9 +109,7 @@ class FGBCC(Method):
             f = np.sum(expected - n * lam + away**2 / (2 * sig))
             return float(f), (expected - n + away / sig).ravel()
 
-        limits = dict.fromkeys(("ftol", "gtol"), self.lbfgs_tolerance)
-        options = {"maxiter": self.lbfgs_iterations, **limits}
-        best = minimize(loss, mu.ravel(), jac=True, method="L-BFGS-B", options=options)
+        best = minimize(loss, mu.ravel(), jac=True, method="L-BFGS-B", options=LBFGS)
         return np.asarray(best.x).reshape(mu.shape)
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:

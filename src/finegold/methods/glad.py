@@ -30,7 +30,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from finegold.engines.base import Block
-from finegold.methods.base import COUNT, Floats, Method, Range, setting
+from finegold.methods.base import Floats, Method
 from finegold.methods.common import Ballots, ballots, set_posterior, softmax, start_from_shares
 from finegold.results.data import Learned, Step
 
@@ -40,7 +40,7 @@ LARGEST_BETA = 500.0
 LEAST_PROBABILITY = 1e-300
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # L-BFGS stops by the gradient only
-UNTIL_FLAT = {"ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}
+UNTIL_FLAT = {"gtol": 1e-4, "maxiter": 100, "ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}
 
 
 @dataclass(kw_only=True)
@@ -58,16 +58,8 @@ class GLAD(Method):
 
     Args:
         tolerance: Stop when no probability of a class has changed by more than this.
-        max_iterations: The largest number of sweeps, each with `steps` steps of the optimiser.
+        max_iterations: The largest number of sweeps, each with up to 100 steps of the optimiser.
         seed: Has no effect: nothing is drawn at random.
-        gradient_tolerance: The optimiser stops when no entry of the gradient is larger.
-        steps: The largest number of steps of the optimiser in each sweep.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "glad").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "glad"
@@ -76,8 +68,6 @@ class GLAD(Method):
     learned_per_task: ClassVar[tuple[str, ...]] = ("difficulty",)
 
     tolerance: float = 1e-6
-    gradient_tolerance: float = setting(1e-4, Range("positive", 1e-15, 1e6))
-    steps: int = setting(100, COUNT)
 
     def start(self, block: Block, restart: int) -> State:
         """Run the E step with alpha = beta = 1."""
@@ -118,10 +108,9 @@ class GLAD(Method):
         self, loss: Callable[[Floats], tuple[float, Floats]], start: Floats, lowest: Floats
     ) -> Any:
         """Minimise the loss of (alpha, beta), without abilities below the lowest."""
-        options = {"gtol": self.gradient_tolerance, "maxiter": self.steps, **UNTIL_FLAT}
         low = np.append(lowest, np.full(len(start) - len(lowest), -np.inf))
         bounds = np.column_stack([low, np.full_like(low, np.inf)])
-        return minimize(loss, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
+        return minimize(loss, start, method="L-BFGS-B", jac=True, bounds=bounds, options=UNTIL_FLAT)
 
     def objective(
         self, block: Block, votes: Ballots, alpha: Floats, beta: Floats

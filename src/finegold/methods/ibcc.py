@@ -37,7 +37,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Block
-from finegold.methods.base import POSITIVE, Floats, Method, setting
+from finegold.methods.base import Floats, Method, setting
 from finegold.methods.common import (
     ConfusionSums,
     ballots,
@@ -69,15 +69,6 @@ class IBCC(Method):
         max_iterations: The largest number of sweeps.
         seed: Has no effect: nothing is drawn at random.
         inference: Expectation propagation or variational Bayes.
-        right: Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with
-            expectation propagation and 4 with variational Bayes, for K classes.
-        wrong: Pseudo-count of each wrong vote.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "ibcc").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "ibcc"
@@ -85,18 +76,17 @@ class IBCC(Method):
     takes_prior: ClassVar[bool] = True
 
     inference: Literal["ep", "vb"] = setting("vb", ("ep", "vb"))
-    right: float | None = setting(None, POSITIVE)
-    wrong: float = setting(1.0, POSITIVE)
 
     @property
     def has_bound(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
         return self.inference == "vb"
 
     def prior(self, n_classes: int) -> Floats:
-        """[K, K] Return b, which is symmetric in truth and vote."""
-        paper = 7 / 3 * max(n_classes - 1, 1) if self.inference == "ep" else 4.0
-        right = paper if self.right is None else self.right
-        return self.wrong + (right - self.wrong) * np.eye(n_classes)
+        """[K, K] Return b, which is symmetric in truth and vote: 1 for each wrong one, and for right
+        ones 4, or 7/3 (K - 1) with expectation propagation.
+        """
+        right = 7 / 3 * max(n_classes - 1, 1) if self.inference == "ep" else 4.0
+        return 1 + (right - 1) * np.eye(n_classes)
 
     def _expected(self, n_classes: int) -> Floats:
         """Return the prior counts: [K, K], or [W, L, K] with the counts of an earlier run."""

@@ -63,12 +63,6 @@ class MACE(Method):
         n_restarts: The number of random starts. The result with the highest bound is returned.
         a: Pseudo-counts of guesses and of knowledge of each annotator.
         b: Pseudo-count of the guesses of each class.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-        >>> finegold.aggregate(votes, "mace").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "mace"

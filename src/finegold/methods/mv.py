@@ -22,12 +22,6 @@ class MajorityVote(Method):
         tolerance: Has no effect: there is only one pass over the votes.
         max_iterations: Has no effect.
         seed: Has no effect.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
-        >>> finegold.aggregate(votes, "mv").label.tolist()
-        ['cat']
     """
 
     name: ClassVar[str] = "mv"

@@ -68,12 +68,6 @@ class TiReMGE(Method):
         tolerance: Stop when no probability changes by more than this in a sweep; with 0, after all.
         max_iterations: The number of steps.
         seed: Seed of the network's first weights.
-
-    Examples:
-        >>> import finegold
-        >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
-        >>> finegold.aggregate(votes, "tiremge").label.tolist()
-        ['x', 'y']
     """
 
     name: ClassVar[str] = "tiremge"
