@@ -82,10 +82,10 @@ def test_classes_that_nobody_votes_for_can_be_given():
         (
             L,
             {"annotators": ["a", "b"]},
-            "annotators must have 3 names, one for each in the matrix, but has 2",
+            "annotators must be 3 distinct names, one for each in the matrix, but are a, b",
         ),
-        (L, {"tasks": [1, 2, 3, 3]}, "tasks must be distinct names"),
-        (L, {"annotators": ["a", "b", None]}, "annotators must be distinct names"),
+        (L, {"tasks": [1, 2, 3, 3]}, "tasks must be 4 distinct names"),
+        (L, {"annotators": ["a", "b", None]}, "annotators must be 3 distinct names"),
         ([[-1, -1]], {}, "there are no votes"),
     ],
 )

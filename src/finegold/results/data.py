@@ -87,11 +87,6 @@ class Combined:
     records: list[ModelRecord]
 
 
-def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
-    """Return expected shares of right votes; the prior is worth two average votes."""
-    return np.asarray((expected + 2 * expected.sum() / votes.sum()) / (votes + 2))
-
-
 def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
     """[W] Return a range of accuracies that the votes suggest if the labels are right."""
     # It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so
@@ -248,7 +243,8 @@ def summarise(
     if records is None:
         records = _records(annotations, posterior)
     label_codes, tied, votes, agreed, expected = records
-    accuracy = accuracies(votes, expected)
+    # the prior is worth two votes with the average of all annotators
+    accuracy = (expected + 2 * expected.sum() / votes.sum()) / (votes + 2)
     low, high = exact_intervals(annotations, accuracy)
     return ResultData(
         method=method,

@@ -22,6 +22,7 @@ from finegold.votes.encoding import (
     Names,
     as_text,
     encode,
+    listed,
     match,
     series_of,
     text_of,
@@ -357,7 +358,7 @@ class Annotations:
             task, annotator, label = task[voted], annotator[voted], label[voted]
         n_votes, disagreeing = len(label), 0
         if repeated == "majority":
-            disagreeing = count_disagreeing(task, annotator, label)
+            disagreeing = cells.pack(task, annotator, label, cells.FIRST).n_disagreeing
             task, annotator, label = majority_of_repeats(task, annotator, label)
             if not len(task):
                 tied = "the repeated votes of every annotator are tied on every task"
@@ -375,8 +376,7 @@ class Annotations:
         kept = len(made.annotator)
         if repeated == "error" and kept < n_votes:
             problem = f"{n_votes - kept:,} votes repeat an earlier vote of the same annotator on"
-            rules = ("first", "last", "majority", "all")
-            remedies = [use(repeated=rule) for rule in rules]
+            remedies = [use(repeated=rule) for rule in get_args(Repeated)[:-1]]
             raise InputError(f"{problem} the same task", remedies=remedies)
         truths, gold_unused = np.full(len(made.task_ptr) - 1, MISSING, dtype=np.int32), 0
         if gold is not None:
@@ -385,7 +385,8 @@ class Annotations:
             truths[(np.cumsum(has_vote) - 1)[gold[0][known]]] = gold[1][known]
             gold_unused = len(known) - int(known.sum())
             warn_of_unused_gold(gold_unused)
-        repeats = (n_votes - kept, gold_unused)
+        disagreeing += rows.n_disagreeing
+        left_out = (n_rows - n_votes, n_votes - kept, gold_unused)
         return cls(
             *made,
             gold=truths,
@@ -394,9 +395,7 @@ class Annotations:
             class_names=class_names,
             unlabelled=task_names[was_asked & ~has_vote],
             never_voted=annotator_names[~has_voted],
-            counts=Counts(
-                n_rows, n_rows - n_votes, *repeats, disagreeing=disagreeing + rows.n_disagreeing
-            ),
+            counts=Counts(n_rows, *left_out, disagreeing=disagreeing),
         )
 
 
@@ -409,12 +408,9 @@ def warn_of_unused_gold(count: int) -> None:
 def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> Names:
     """Return the names of rows or columns, by default numbers from 0."""
     names = Names(np.arange(length) if given is None else list(given))
-    if len(names) != length:
-        raise InputError(
-            f"{what} must have {length:,} names, one for each in the matrix, but has {len(names):,}"
-        )
-    if len(encode(names).names) != length:
-        raise InputError(f"{what} must be distinct names, but some are missing or repeated")
+    if len(names) != length or len(encode(names).names) != length:
+        problem = f"{what} must be {length:,} distinct names, one for each in the matrix"
+        raise InputError(f"{problem}, but are {listed(names)}")
     return names
 
 
@@ -455,12 +451,6 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
         int((each["n"] * (each["n"] - 1)).to_numpy().sum()) // 2 for each in (votes, counted)
     )
     return Repeats(n_pairs, agreeing)
-
-
-def count_disagreeing(task: Codes, annotator: Codes, label: Codes) -> int:
-    """Count the pairs of task and annotator that have different labels."""
-    counted = _count_votes(task, annotator, label)
-    return counted.group_by(PAIR).len().filter(pl.col("len") > 1).height
 
 
 def _count_votes(task: Codes, annotator: Codes, label: Codes) -> pl.DataFrame:
