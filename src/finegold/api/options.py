@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finegold.engines import ENGINES
 from finegold.io.options import Reading
 from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import Options, option
@@ -70,7 +69,6 @@ class FitOptions(Options):
         " on one at an address such as tcp://10.0.0.1:8786.",
         group=FIT,
         metavar="WHERE",
-        choices=tuple(ENGINES),
     )
     threads: int | None = option(
         None,

@@ -77,8 +77,8 @@ class Compare(Methods):
     cost.
 
     By default, all methods run. "flips" counts the tasks whose label has fewer votes than another
-    class, as finegold aggregate and finegold trust do. With truths, "right" counts the flips whose
-    label is right, and "wrong" those where the label of the majority vote is right.
+    class, as finegold aggregate and finegold trust do. With truths, "flips right" counts those whose
+    label is right, and "flips wrong" those where the label of the majority vote is right.
     """
 
     output: str | None = o.table("Write the table to a file as well.", flag=o.OUTPUT)

@@ -203,11 +203,7 @@ class NextVotes:
         plan = api.next_votes(result, self.budget, available=available, safe=self.safe)
         tables = {self.output: plan.tasks, self.safe_tasks: plan.safe_tasks}
         out.write_tables(tables | {self.annotators: plan.annotators})
-        n_safe, n_exhausted, n_asked = (
-            int(plan.safe.sum()),
-            int(plan.exhausted.sum()),
-            len(plan.ask),
-        )
+        n_safe, n_exhausted = int(plan.safe.sum()), int(plan.exhausted.sum())
         ask, people = to_polars(plan.tasks()), to_polars(plan.annotators())
         if self.json:
             rows: dict[str, Any] = {"ask": ask.to_dicts(), "annotators": people.to_dicts()}
@@ -216,16 +212,10 @@ class NextVotes:
             for title, frame in (("Ask about", ask), ("Annotators to retrain or drop", people)):
                 if len(frame):
                     out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
-        say(f"{count(n_asked, 'task')} to ask about, {n_safe:,} safe")
-        if self.budget is not None and 0 < n_asked < self.budget:
-            say(
-                f"a budget of {self.budget:,} is more than is needed now: collect these votes, run finegold"
-                " update, plan again"
-            )
+        say(f"{count(len(ask), 'task')} to ask about, {n_safe:,} safe")
         if n_exhausted:
             say(
-                f"{count(n_exhausted, 'task')} not safe, but everybody has voted on them: find new"
-                " annotators"
+                f"everybody has voted on {count(n_exhausted, 'task')} not safe: find new annotators"
             )
         if plan.advice:
             drop = sum(advice.action == "drop" for advice in plan.advice)
