@@ -41,6 +41,7 @@ FIGURES_SHOWN = {
     **{"position_bias": "position bias", "swap_consistency": "after swap"},
     **{"repeat_consistency": "in repeats", "failed": "failed", "agreement": "agreement"},
 }
+texts = partial(option, (), kind="texts", metavar="[JUDGE:]FIGURE=X")
 of_logs = o.command_with(
     click.argument(
         "logs",
@@ -79,9 +80,7 @@ class Judges(OfLogs):
     --gold. --fail-under and --fail-over make a gate of it.
     """
 
-    compare: list[str] = option(
-        (), "Compare two judges or panels on the same items.", kind="texts", metavar="A,B:C,D"
-    )
+    compare: list[str] = texts("Compare two judges or panels on the same items.", metavar="A,B:C,D")
     replace: str | None = option(
         None,
         "Test whether a judge may replace the people who voted: the alternative annotator test.",
@@ -89,28 +88,15 @@ class Judges(OfLogs):
     )
     panels: bool = o.flag("Show the best panels for the money: accuracy against cost.")
     panel: str | None = option(
-        None,
-        "The judges of --labels and --save-panel, if not all.",
-        metavar="A,B",
+        None, "The judges of --labels and --save-panel, if not all.", metavar="A,B"
     )
-    price: list[str] = option(
-        (),
-        "The price of an item; for other judges that of the log, or 1.",
-        kind="texts",
-        metavar="JUDGE=X",
+    price: list[str] = texts(
+        "The price of an item; for other judges that of the log, or 1.", metavar="JUDGE=X"
     )
-    fail_under: list[str] = option(
-        (),
-        "End with 3 if a figure is less, such as accuracy.low=.75 or panel:accuracy.low=.8.",
-        kind="texts",
-        metavar="[JUDGE:]FIGURE=X",
+    fail_under: list[str] = texts(
+        "End with 3 if a figure is less, such as accuracy.low=.75 or panel:accuracy.low=.8."
     )
-    fail_over: list[str] = option(
-        (),
-        "End with 3 if a figure is more, such as position_bias.high=.1.",
-        kind="texts",
-        metavar="[JUDGE:]FIGURE=X",
-    )
+    fail_over: list[str] = texts("End with 3 if a figure is more, such as position_bias.high=.1.")
     labels: str | None = o.table("Write the label of every item, by all judges.")
     disagreements: str | None = o.table(
         "Write the answers that differ from the truth, with the texts."
