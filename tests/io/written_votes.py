@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from tests.support.exports_made import annotation, choices, zipped
 
+MARK = {"start_offset": 0, "end_offset": 1}
+
 
 class Said(NamedTuple):
     """A vote. Without a label the annotator gave no answer; one that is out was cancelled, rejected or failed."""
@@ -161,7 +163,7 @@ def _old_doccano(said: Votes) -> Written:
     votes = [one for one in _once(said) if one.label]
     records = [
         {"id": task, "text": "x", "meta": {},
-         "annotations": [{"label": one.label, "user": one.annotator, **({"start_offset": 0} if one.is_out else {})}
+         "annotations": [{"label": one.label, "user": one.annotator, **(MARK if one.is_out else {})}
                          for one in mine]}
         for task, mine in _by_task(votes).items()
     ]  # fmt: skip
