@@ -130,11 +130,8 @@ BROKEN = {
     "header.csv": (b"task,worker,label\n", "has a header but no rows"),
     "rubbish.csv": (bytes(range(256)) * 20, "binary data"),
     "rubbish.parquet": (b"rubbish" * 100, "not a complete Parquet file"),
-    "cut.parquet": (parquet()[:-20], "not a complete Parquet file"),
     "really_parquet.csv": (parquet(), "is not CSV: its content is parquet"),
     "really_csv.gz.csv": (gzip.compress(CSV.encode()), "its content is gzip"),
-    "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "damaged workbook"),
-    "unknown.bin": (b"\0\1\2" * 100, "binary"),
     "v.pkl": (
         b"\x80\x04cos\nsystem\n(S'false'\ntR.",
         "not valid UTF-8",
@@ -148,14 +145,8 @@ BROKEN = {
         b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n",
         "line 3: too many fields, found 4 but",
     ),
-    "long_hidden.csv": (
-        b"task,worker,label,note\nt1,ann,a,x\nt2,bob,b,c,d\n",
-        "line 3: too many fields",
-    ),
     "blank_first.csv": (b"\n\ntask,worker,label\nt1,ann,a\n", "the first line is blank"),
-    "blank.csv": (b"\n\n", "is empty"),
     "rubbish.csv.gz": (b"\x1f\x8b" + b"rubbish" * 30, "cannot be unpacked with gzip"),
-    "rubbish.zst": (b"\x28\xb5\x2f\xfd" + b"rubbish" * 30, "cannot be unpacked with zstd"),
     "short_row.csv": (
         b"task,worker,label\nt1,ann,a\nt2,bob\nt3,bob,b\n",
         "line 3: too few fields, found 2 but",
@@ -164,26 +155,17 @@ BROKEN = {
         b"task,worker,label,note\nt1,ann,a,\nt2,bob,b\n",
         "line 3: too few fields, found 3",
     ),
-    "short_after_quotes.csv": (
-        b'task,worker,label\nt1,ann,"a\nb"\nt2,bob\n',
-        "line 4: too few fields, found 2",
-    ),
     "latin.csv": (
         b"task,worker,label\nt1,ann,a\nt2,ren\xe9,b\n",
         r"line 3: not valid UTF-8 \(byte 0xe9\)",
     ),
     "latin.jsonl": (b'{"task":1,"worker":2,"label":"\xe9"}\n', "line 1: not valid UTF-8"),
-    "utf16.csv": (b"\xff\xfe" + b"\x00\xd8" * 9, "binary data"),
     "twice.csv": (b"task,worker,label,label\nt1,ann,a,b\n", 'more than one column named "label"'),
     "quote.csv": (
         b'task,worker,label\nt1,"ann,a\nt2,bob,b\n',
         "line 2: too few fields|never closed",
     ),
     "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: not valid JSON"),
-    "number.jsonl": (
-        b'{"task":1,"worker":2,"label":3}\n42\n',
-        "line 2: found int; expected one JSON object",
-    ),
     "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
     "numbers.json": (b"[1, 2]", "the list holds 1; expected rows, which are objects"),
     "cut.json": (

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-import finegold
 from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.votes.encoding import to_list
@@ -42,12 +41,8 @@ test_a_table_is_read = check_each({
     **{f"a name that is not a plain integer keeps a column text: {odd}": long(
         f"10,1,1\n9,1,0\n{odd},1,1\n", {("10", 1, 1), ("9", 1, 0), (odd, 1, 1)})
        for odd in ("007", "+7", "1.0", "1e3", " 7", "-0", "99999999999999999999", "x")},
-    "spaces in names are kept": long(" t1,ann , a b\n", {(" t1", "ann ", " a b")}),
-    "a quoted blank is no vote": long('t1,ann,""\nt1,bob,a\n', {("t1", "bob", "a")}, missing=1),
     "ids beside a blank row are integers": long("7,ann,a\n,,\n8,ann,b\n", {(7, "ann", "a"), (8, "ann", "b")}, rows=3),
     "JSON keeps its types, and mixtures become text": reads("v.jsonl", LINES, {(1, "a", True), (2, "7", False)}),
-    "the first of repeated votes counts": long("1,1,a\n1,1,b\n", {(1, 1, "a")}),
-    "the last of repeated votes counts on request": long("1,1,a\n1,1,b\n", {(1, 1, "b")}, repeated="last"),
 })  # fmt: skip
 
 
@@ -69,12 +64,8 @@ test_what_is_wrong_is_said_with_its_column_or_row = check_each({
     "no label": refuses(
         "v.csv", "task,worker,x\n1,2,3\n", 'v.csv: there is no label column. The columns are "task" ',
         '"x" (1 value: 3); use label'),
-    "a column per annotator": refuses("v.csv", "task,gpt,claude\n1,a,b\n", "use layout='wide'"),
-    "a misspelt name": refuses("v.csv", CSV, 'no column "lable" for the label', 'did you mean "label"', label="lable"),
-    "no votes": refuses("v.csv", f"{HEADER}1,2,NA\n", "there are no votes"),
     "another class": refuses(
         "v.csv", CSV, "row 2 (line 3): label 'dog' is not among the classes cat, cow", classes=["cat", "cow"]),
-    "a class twice": refuses("v.csv", CSV, "must be one or more different labels", classes=["cat", "cat"]),
     **{f"no {role} in {row}": refuses(
         "v.csv", f'{HEADER}"t\n0",ann,a\n{row}\n', f"v.csv, row 2 (line 4): there is a label but no {role}")
        for row, role in [(",ann,a", "task"), ("t1,,a", "annotator"), ('" ",ann,a', "task")]},
@@ -88,25 +79,6 @@ def test_whole_numbers_become_integers_in_numerical_order(tmp_path: Path) -> Non
     assert to_list(annotations.annotator_names) == [-1, 2]
     assert to_list(annotations.class_names) == [0, 1]
     assert annotations.task_names.values.dtype.is_integer()
-
-
-def test_a_missing_id_in_parquet_is_named_by_its_row(tmp_path: Path) -> None:
-    pl.DataFrame({"task": [1, None], "worker": [1, 2], "label": [1, 1]}).write_parquet(
-        tmp_path / "v.parquet"
-    )
-    with pytest.raises(InputError, match=r"v\.parquet, row 2: there is a label but no task"):
-        read(tmp_path / "v.parquet")
-
-
-@pytest.mark.parametrize("classes", [["2", "1", "0"], [2, 1, 0]])
-def test_given_classes_keep_their_order_and_may_be_unused_text_or_numbers(
-    tmp_path: Path, classes: list[object]
-) -> None:
-    text = read(write(tmp_path / "v.csv", f"{HEADER}1,1,0\n1,2,1\n"), classes=classes)
-    typed = read(pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]}), classes=classes)
-    for found in (text, typed):
-        assert to_list(found.class_names) == [2, 1, 0]
-        assert votes_of(found) == {(1, 1, 0), (1, 2, 1)}
 
 
 def test_three_plain_columns_without_a_header_are_task_annotator_and_label(tmp_path: Path) -> None:
@@ -128,14 +100,6 @@ def test_three_plain_columns_without_a_header_are_task_annotator_and_label(tmp_p
             ),
             header=False,
         )
-
-
-def test_python_keeps_the_users_name_of_the_column_of_tasks(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", CSV.replace("task,worker,label", "Item ID,rater,answer"))
-    result = finegold.aggregate(path, "mv")
-    result.export(tmp_path / "train.parquet", "sklearn")
-    tables = [result.labels(), result.soft_labels(), pl.read_parquet(tmp_path / "train.parquet")]
-    assert [table.columns[0] for table in tables] == ["Item ID"] * 3
 
 
 LARGE = [1580661436132757506, 1580661436132757507]

@@ -339,8 +339,6 @@ HINTS_CASES = (
     _dirt("quotes around labels", lambda n, t, w, v: [t, w, f"'{v}'" if n % 20 == 0 else v], "classes look like 3"),
     *(_dirt(f"labels with {name}", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "classes look like 3", "use --normalise to merge them")
       for name, change in MARKED.items()),
-    *(_dirt(f"labels with {name}, with --normalise", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "3 classes", asks="--normalise")
-      for name, change in MARKED.items()),
     *(_dirt(f"the label {word}", lambda n, t, w, v, word=word: [t, w, word if n % 20 == 0 else v], f"the label {word} (3) is read as a class; if it means")
       for word in ("--", "(blank)", "#REF!", "don't know", "cannot tell", "not sure", "error", "timeout", "TODO", "[]")),
     _dirt("a word that is misspelt", lambda n, t, w, v: [t, w, "positive" if v == "cat" else "negative" if n != MISSPELT else "negtive"], "some rare labels look like others: negtive (1) like negative ("),
