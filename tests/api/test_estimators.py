@@ -23,7 +23,6 @@ CLASSES = sorted({home.partition(":")[2] for home in REGISTRY.values()})
         (lambda: finegold.PTBCC(), "PTBCC()"),
         (lambda: finegold.PTBCC(n_prototypes=3, seed=0), "PTBCC(n_prototypes=3)"),
         (lambda: finegold.IBCC(), "IBCC()"),
-        (lambda: finegold.IBCC(wrong=2.0), "IBCC(wrong=2.0)"),
         (lambda: finegold.MajorityVote(), "MajorityVote()"),
         (lambda: finegold.DS(tolerance=1e-3), "DS(tolerance=0.001)"),
     ],

@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import finegold
 from tests.support.cli_helpers import json_of, read_table, run, succeed, write
 
 VOTES = "item,rater,answer\n" + "".join(
@@ -46,22 +45,6 @@ def test_printed_labels_have_the_same_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", VOTES)
     assert run("aggregate", path, "--method", "mv").stdout.splitlines()[0] == ",".join(COLUMNS)
     assert list(json_of("aggregate", path, "--method", "mv")["labels"][0]) == COLUMNS
-
-
-def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:
-    aggregate(tmp_path, "--save", tmp_path / "m.finegold")
-    assert finegold.load(tmp_path / "m.finegold").annotations.columns == ("item", "rater")
-    new = write(tmp_path / "new.csv", "item,rater,answer\nt3,r1,x\n")
-    succeed(
-        "update",
-        tmp_path / "m.finegold",
-        new,
-        "-o",
-        tmp_path / "n.finegold",
-        "--labels",
-        tmp_path / "l.csv",
-    )
-    assert read_table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
 
 
 @pytest.mark.parametrize("task", ["item", "thing"])

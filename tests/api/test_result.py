@@ -1,9 +1,7 @@
 """What every method returns: labels, ties, annotators, tables of the user's kind, and a file that keeps it all."""
 
 import datetime
-import json
 import zipfile
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -70,12 +68,6 @@ def test_tables_have_the_documented_columns(result):
     assert np.allclose(labels.select("0", "1", "2").sum_horizontal(), 1)
 
 
-def test_a_class_that_is_called_like_a_column_does_not_replace_it():
-    votes = Annotations.from_arrays([1, 2], ["a", "b"], ["label", "task"])
-    columns = fit(MajorityVote(), votes).labels(probabilities=True).columns
-    assert columns[-2:] == ["p(label)", "p(task)"]
-
-
 def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
     votes = Annotations.from_arrays(["a", "b"], [1, 1], ["x", None])
     table = fit(PTBCC(), votes).labels(probabilities=True)
@@ -132,36 +124,12 @@ def test_names_of_many_kinds_survive_saving(tmp_path, names):
     assert again.learned.confusion is None
 
 
-def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):
-    votes = result.annotations
-    for wrong in (
-        replace(votes, annotator=votes.annotator + 9),
-        replace(votes, annotator=votes.annotator[:-1]),
-    ):
-        replace(result, annotations=wrong).save(tmp_path / "model")
-        with pytest.raises(InputError, match="damaged"):
-            finegold.load(tmp_path / "model")
-
-
 def test_names_that_no_file_can_hold_are_refused_and_nothing_is_written(tmp_path):
     names = [datetime.time(1), datetime.time(2)]
     result = fit(PTBCC(), Annotations.from_arrays(names, ["w"] * 2, ["x", "y"]))
     with pytest.raises(InputError, match="type time cannot be saved"):
         result.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_of_another_version_or_kind_is_refused(tmp_path, result):
-    path = tmp_path / "model"
-    for manifest, words in (
-        ({"format": "finegold-result", "version": 99}, "version 99"),
-        ({"format": "other"}, "not a result saved by Finegold"),
-        ({"format": "finegold-result", "version": 2}, "damaged"),
-    ):
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("manifest.json", json.dumps(manifest))
-        with pytest.raises(InputError, match=words):
-            finegold.load(path)
 
 
 def test_damaged_and_absent_files_are_refused(tmp_path, result):
@@ -186,16 +154,3 @@ def test_a_pickle_inside_a_model_is_never_loaded(tmp_path, result):
         np.lib.format.write_array(handle, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="damaged"):
         finegold.load(path)
-
-
-def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):
-    votes = finegold.simulate(100, 12, 3, votes_per_task=4, seed=5).annotations
-    whole = finegold.aggregate(votes, "ds")
-    monkeypatch.setattr("finegold.results.data.TASKS_PER_RUN", 7)
-    monkeypatch.setattr("finegold.results.data.MAX_RUNS", 5)
-    parts = finegold.aggregate(votes, "ds")
-    assert whole.label.tolist() == parts.label.tolist()
-    assert whole.tied.tolist() == parts.tied.tolist()
-    assert whole.votes_per_annotator.tolist() == parts.votes_per_annotator.tolist()
-    assert whole.agreement.tolist() == parts.agreement.tolist()
-    assert whole.accuracy == pytest.approx(parts.accuracy, abs=1e-12)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import finegold
@@ -100,13 +99,6 @@ def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
     assert result.label_codes[:2].tolist() == [2, 0]
     assert (result.gold != MISSING).sum() == 2
     assert result.posterior[1].tolist() == [1, 0, 0]
-
-
-def test_gold_may_be_a_column_of_the_new_votes(parts):
-    frame = pd.DataFrame(
-        {"task": [500, 500], "annotator": [1, 2], "label": [0, 1], "truth": [1, 1]}
-    )
-    assert fit(PTBCC(), parts[0]).update(frame, gold="truth").label[-1] == 1
 
 
 def test_a_calibrated_model_keeps_its_temperature(parts):

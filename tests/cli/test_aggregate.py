@@ -111,16 +111,6 @@ def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1] == "3,,,0,false,false"
 
 
-def test_columns_may_be_named_and_tables_may_be_wide(tmp_path: Path) -> None:
-    odd = write(tmp_path / "odd.csv", CSV.replace("task,worker,label", "a,b,c"))
-    named = run("aggregate", odd, "--task", "a", "--annotator", "b", "--label", "c")
-    assert named.stdout.splitlines()[1].startswith("t1,x,")
-    wide = succeed("aggregate", write(tmp_path / "wide.csv", WIDE), "--layout", "wide")
-    assert "5 votes by 3 annotators on 2 tasks" in wide.stderr
-    two = run("aggregate", tmp_path / "wide.csv", "--layout", "wide", "--annotator", "ann, eve")
-    assert "4 votes by 2 annotators" in two.stderr
-
-
 def test_gold_truths_are_kept_and_counted(votes: Path, tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.csv", "task,truth\nt1,z\n")
     result = run("aggregate", votes, "--gold", gold)

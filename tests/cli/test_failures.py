@@ -137,20 +137,6 @@ def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(
     assert list(tmp_path.iterdir()) == [votes]
 
 
-def test_an_error_while_staging_names_the_file_that_the_user_knows(
-    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from finegold.errors import OutputError
-
-    def refuse(result: object, path: Path, **options: bool) -> None:
-        raise OutputError(f"{path} cannot be written as CSV: too odd")
-
-    monkeypatch.setattr("finegold.io.writers.write_labels", refuse)
-    message = assert_one_message(run("aggregate", votes, "-o", tmp_path / "labels.csv").stderr)
-    assert f"{tmp_path / 'labels.csv'} cannot be written as CSV" in message
-    assert ".part" not in message
-
-
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     rows = "".join(
         f"task-number-{i},ann-{i % 2},x\n" for i in range(20_000)
@@ -193,13 +179,6 @@ def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
     assert f"failed unexpectedly ({error.__name__}: by zero)" in assert_one_message(
         capsys.readouterr().err
     )
-
-
-def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FINEGOLD_DEBUG", "1")
-    result = run("aggregate", tmp_path / "nothing.csv")
-    assert (result.exit_code, "Traceback" in result.stderr) == (2, True)
-    assert "error: there is no file" in result.stderr
 
 
 def test_bad_usage_is_exit_code_two(votes: Path) -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Unpack
@@ -37,11 +35,13 @@ from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
 from finegold.system.files import write_bytes
 from finegold.votes.encoding import match, text_of, to_list
+from finegold.votes.notebook import Figure, rows_html
 
 # checks of a class or a band of confidence that get an interval of their own
 LEAST_FOR_PART = 20
 BANDS = (0.0, 0.66, 0.9, 0.99, 1.0)
 FOLDS = 10
+TITLE = "How accurate these labels are"
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,42 +170,31 @@ class Certificate:
             raise InputError(
                 f"a certificate is written as .html or .json, not {kind or 'without an extension'}"
             )
-        text = self._repr_html_() if kind == ".html" else json.dumps(self.to_dict(), indent=1)
+        text = json.dumps(self.to_dict(), indent=1)
+        if kind == ".html":
+            text = f"<!doctype html><meta charset=utf-8><title>{TITLE}</title>{self._repr_html_()}"
         write_bytes(Path(path), text.encode())
 
     def _repr_html_(self) -> str:
-        plan = self.plan
+        plan, digests = self.plan, self.to_dict()["digests"]
         parts = {f"labelled {name}": part for name, part in self.classes.items()}
         parts |= {f"confidence {name}": part for name, part in self.bands.items()}
         measured = [
-            (name, f"{p.estimate:.1%}", f"{p.low:.1%} to {p.high:.1%}", f"{p.checked:,}")
+            {"labels": name, "right": Figure(f"{p.estimate:.1%}"), "checks": p.checked}
+            | {"95 %": Figure(f"{p.low:.1%} to {p.high:.1%}")}
             for name, p in parts.items()
         ]
         strata = zip(plan.checks, plan.sizes, strict=True)
-        drawn = f"{plan.id}: {plan.n:,} tasks, seed {plan.seed}"
-        about = [
-            ("method", plan.method),
-            ("sample", f"{drawn}, {plan.looks} planned look(s)"),
-            ("strata", ", ".join(f"{checks:,} of {size:,}" for checks, size in strata)),
-            ("date", self.date),
-            *((f"SHA-256 of {name}", text) for name, text in self.to_dict()["digests"].items()),
-        ]
-        table = _table_html([("labels", "right", "95 %", "checks"), *measured]) if parts else ""
-        said = "".join(f"<p>{escape(each)}" for each in self.sentences())
-        body = f"{said}{table}<h2>How it was measured</h2>{_table_html(about)}"
-        return PAGE.format(title="How accurate these labels are", body=body)
-
-
-PAGE = (
-    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>body{{font:16px'
-    "/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em}}td{{padding:.2em 1em .2em 0;"
-    "vertical-align:top;overflow-wrap:anywhere}}</style><h1>{title}</h1>{body}</html>"
-)
-
-
-def _table_html(rows: Sequence[tuple[str, ...]]) -> str:
-    cells = ("".join(f"<td>{escape(cell)}" for cell in row) for row in rows)
-    return f"<table>{''.join(f'<tr>{row}' for row in cells)}</table>"
+        about = {
+            "method": plan.method,
+            "sample": f"{plan.id}: {plan.n:,} tasks, seed {plan.seed}, {plan.looks} planned look(s)",
+            "strata": ", ".join(f"{checks:,} of {size:,}" for checks, size in strata),
+            "date": self.date,
+            **{f"SHA-256 of {name}": text for name, text in digests.items()},
+        }
+        rows = [{"_": name, "__": Figure(text)} for name, text in about.items()]
+        found = rows_html(f"<b>{TITLE}</b>", measured, self.sentences())
+        return found + rows_html("<b>How it was measured</b>", rows)
 
 
 def certify(
