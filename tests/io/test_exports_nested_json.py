@@ -95,10 +95,6 @@ test_votes_inside_tasks = check_each({
         FILE, MISSING, {*VOTES, ("t3", "bob", "cat")}, unlabelled=["t4", "t5"], missing=1
     ),
     "several fields": refuses(FILE, TWO, 'asks 2 questions: "ratings"', '"annotations"'),
-    "rows without an id": reads(
-        *(FILE, NO_IDS, {(int(task[1]) - 1, who, said) for task, who, said in VOTES}),
-        warns="have no id; they are numbered from 0",
-    ),
     "rows by a field": reads(FILE, NO_IDS, {(f"text of {task}", who, said) for task, who, said in VOTES}, task="text"),
     "a long table with a list beside the label": reads("votes.jsonl", TABLE, {("t", "ann", "x"), ("t", "bob", "x")}),
     "too few annotators": refuses(

@@ -137,13 +137,9 @@ def _id_of(record: Any, key: Any, options: ExportOptions) -> Any:
         field = find_column(list(base.need({"": record}, "", dict)), ROW_ID, options.task)
     except InputError as error:
         raise DamagedExport(error.problem, name_task) from None
-    if field is not None:
-        return record[field]
-    if options.has_many_files:
+    if field is None:
         raise DamagedExport("the row has no id", name_task)
-    name = options.seen.name
-    options.warn_once(f"the rows of {name} have no id; they are numbered from 0", name_task)
-    return key
+    return record[field]
 
 
 # the same fields occur in task after task
@@ -210,36 +206,30 @@ def _are_votes(values: Sequence[Any], field: str) -> bool:
     if not all(isinstance(label, str | int) or label % 1 == 0 for _, label in votes):
         return False
     if isinstance(values[0], dict):
-        return _are_by_annotator(pairs)
+        return _are_by_annotator(votes, len({frozenset(value) for value in values}) == 1)
     if bare_name(field) in ONE_EACH and _repeats(votes):
         return True
     return all(annotator is not None for annotator, _ in votes) or any(map(_repeats, pairs))
 
 
-def _are_by_annotator(tasks: list[list[tuple[Any, Any]]]) -> bool:
+def _are_by_annotator(votes: list[tuple[Any, Any]], is_dense: bool) -> bool:
     """Tell annotators from fields of a record, which have values of their own, and from classes with
     counts.
     """
-    votes = [vote for task in tasks for vote in task if vote[1] is not None]
     said = defaultdict[str, set[str]](set)
     for annotator, label in votes:
         said[annotator].add(text_of(label))
-    is_dense = len({frozenset(annotator for annotator, _ in task) for task in tasks}) == 1
     are_people = all(PEOPLE.fullmatch(key) or (key.isdecimal() and not is_dense) for key in said)
     if not _repeats(votes) or not (are_people or any(isinstance(label, str) for _, label in votes)):
         return False
     # in how many annotators' votes each label occurs
     shared = Counter(chain.from_iterable(said.values()))
-    own = [
-        each for each in said.values() if len(each) >= MANY and all(shared[n] == 1 for n in each)
-    ]
-    return len(said) == 1 or not own
+    fields = [each for each in said.values() if all(shared[label] == 1 for label in each)]
+    return len(said) == 1 or all(len(each) < MANY for each in fields)
 
 
 def _repeats(votes: list[tuple[Any, Any]]) -> bool:
-    """Return whether a label occurs twice: in a list of votes, but never in a set of labels that
-    apply.
-    """
+    """Return whether a label occurs twice, as it never does in a set of labels that apply."""
     labels = [text_of(label) for _, label in votes if label is not None]
     return len(set(labels)) < len(labels)
 
