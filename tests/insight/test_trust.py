@@ -108,17 +108,12 @@ def test_with_one_class_nothing_is_contested_or_suspect():
 
 def test_tables_are_data_frames_of_the_users_kind():
     votes, truth = panel(votes=odd_ones)
-    task, annotator, label = votes.votes()
-    result = finegold.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
-    tables = [
-        result.flips(),
-        result.contested(),
-        result.spammers(),
-        result.why(0),
-        calibration(result, truth).curve(),
-    ]
-    tables += [result.trust().correlated.pairs(), result.trust().correlated.groups()]
-    assert all(isinstance(table, pd.DataFrame) for table in tables)
+    columns = dict(zip(("task", "worker", "label"), votes.votes(), strict=True))
+    result = finegold.aggregate(pd.DataFrame(columns))
+    found = result.trust().correlated
+    tables = (result.flips(), result.contested(), result.spammers(), result.why(0))
+    more = (calibration(result, truth).curve(), found.pairs(), found.groups())
+    assert all(isinstance(table, pd.DataFrame) for table in (*tables, *more))
 
 
 def odd_ones(rng, truth):

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import sys
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -218,14 +217,6 @@ def test_sets_of_labels_have_sections_of_their_own(tmp_path):
     assert [section["id"] for section in found.all("section")] == SETS
     assert "Of 1 task with a known set" in found.words
     assert set(SETS) < set(SECTIONS)
-
-
-def test_what_was_left_out_is_listed(sample, tmp_path):
-    counts = replace(sample.counts, missing=7, left_out={"cancelled annotations": 3})
-    votes = replace(sample.annotations, counts=counts)
-    found = report_of(replace(sample, annotations=votes), tmp_path / "report.html")
-    assert "votes without a label 7" in found.words
-    assert "cancelled annotations 3" in found.words
 
 
 def test_a_saved_result_has_the_same_report(sample, tmp_path):

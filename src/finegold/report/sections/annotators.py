@@ -27,6 +27,8 @@ MAX_ROWS = 300
 # in the ranking chart: more lines cannot be told apart
 MAX_RANKED = 40
 MAX_DOTS = 2000
+# below, a chart of accuracies by number of votes shows nothing that the table does not
+MIN_DOTS = 8
 # classes of the confusion matrix of an annotator, and cells of all these matrices together
 MAX_CLASSES = 12
 MAX_CELLS = 6000
@@ -75,8 +77,7 @@ def annotators(subject: Subject) -> View:
     rows, rows_shown = _ends(order, MAX_ROWS)
     ranked, ranking_shown = _ends(order, MAX_RANKED)
     by_votes = np.argsort(-n_votes, kind="stable")
-    # a chart of accuracies by number of votes
-    dots = by_votes[: MAX_DOTS if np.ptp(n_votes) else 0]
+    dots = by_votes[: MAX_DOTS if n >= MIN_DOTS and np.ptp(n_votes) else 0]
     classes, confusions = shown_classes(result), {}
     if result.learned.has_matrices and len(classes) <= MAX_CLASSES:
         some = by_votes[np.isin(by_votes, rows)][: MAX_CELLS // len(classes) ** 2]
