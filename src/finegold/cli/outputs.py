@@ -29,7 +29,6 @@ from finegold.system.memory import count as count
 
 if TYPE_CHECKING:
     from finegold.cli.options import CommandLine
-    from finegold.io.tables import Progress
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
 
@@ -78,14 +77,14 @@ def showing_warnings(word: Callable[[str, Any], str]) -> Iterator[None]:
 
 
 @contextmanager
-def reading_progress() -> Iterator[Callable[[Progress], None]]:
+def reading_progress() -> Iterator[Callable[[int], None]]:
     """Show the progress of reading in one line."""
     from rich.console import Console
 
     from finegold.kernels.compiling import compiling
 
     with Console(stderr=True).status("reading ...") as line, compiling(line.update):
-        yield lambda done: line.update(f"reading: {done.rows:,} rows")
+        yield lambda n_rows: line.update(f"reading: {n_rows:,} rows")
 
 
 def report_error(error: BaseException, line: CommandLine | None = None) -> int:

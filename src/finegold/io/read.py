@@ -26,7 +26,7 @@ from finegold.io.exports import ALL, find_export
 from finegold.io.exports.marks import add_nested_hint, refuse_one_object
 from finegold.io.long import read_cells, read_counts, read_long
 from finegold.io.options import Reading, ReadOptions
-from finegold.io.source import is_files, sources_of, with_dialect
+from finegold.io.source import READABLE, is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import GoldColumn, as_texts, with_gold
 from finegold.votes.annotations import Annotations
@@ -37,6 +37,7 @@ from finegold.votes.labels import is_missing
 # Of a table without a header whose values look like votes in this order.
 PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
 MANY_FIELDS = 1_000
+ENDINGS = re.compile(f"({'|'.join(map(re.escape, READABLE))})+$", re.IGNORECASE)
 PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
@@ -56,7 +57,7 @@ def read(
         gold (path, data frame, mapping, str or bool): Known truths: task -> class; or the name of a
             column of the votes' own table; or True for the column called gold or truth, or for the
             gold marks of an export.
-        watch (callable): Is called from time to time with the `Progress` of reading a long file.
+        watch (callable): Is called from time to time with the number of rows that were read so far.
         **reading: How to read the votes: the options of `ReadOptions`. What is not given is found
             out from the file.
         task: The column of the tasks, if its name is not recognised, or several that name them
@@ -140,7 +141,7 @@ def read_each(
     Args:
         votes (path, data frame or Annotations): The votes, as in `finegold.read`.
         gold (path, data frame, mapping, str or bool): Known truths, as in `finegold.read`.
-        watch (callable): Is called from time to time with the `Progress` of reading a long file.
+        watch (callable): Is called from time to time with the number of rows that were read so far.
         **reading: How to read the votes, as in `finegold.read`. By default, `question` is "all".
 
     Returns:
@@ -348,7 +349,7 @@ def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
     # names without endings; or those of the folders, where all files are called alike
     paths = [PurePath(source.name) for source in opened.sources]
-    bare = [path.name.removesuffix("".join(path.suffixes)) for path in paths]
+    bare = [ENDINGS.sub("", path.name) for path in paths]
     names = bare if len({*bare}) == len(bare) else [path.parent.name for path in paths]
     if len({*names}) < len(names) or not has_votes or candidates(columns, ANNOTATOR):
         return opened, []

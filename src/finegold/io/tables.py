@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -57,13 +57,8 @@ HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')
 MAKES_FRAMES = ("pandas", "modin", "cudf", "pyarrow")
 
 
-class Progress(NamedTuple):
-    """The progress of a long read."""
-
-    rows: int
-
-
-WatchReading = Callable[[Progress], None]
+# is called with the number of rows that were read so far
+WatchReading = Callable[[int], None]
 
 
 @dataclass(eq=False)
@@ -161,7 +156,7 @@ class Table:
             self.lengths[number] += len(batch)
             yield pl.DataFrame({to: _column(batch, of) for to, of in columns.items()})
             if watch is not None:
-                watch(Progress(sum(self.lengths)))
+                watch(sum(self.lengths))
         if not sum(self.lengths):
             raise InputError(f"{self.name} has a header but no rows; expected at least one")
 

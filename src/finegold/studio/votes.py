@@ -73,9 +73,9 @@ def read_part(project: Project, row: Row, job: Job | None = None) -> Annotations
     if key not in kept:
         path = project.files.path_of(row)
 
-        def watch(progress: Any) -> None:
+        def watch(n_rows: int) -> None:
             if job is not None:
-                job.rows = progress.rows
+                job.rows = n_rows
                 project.services.jobs.report(job)
 
         with project.services.loaded.loading(project.id):

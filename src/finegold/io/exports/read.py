@@ -23,7 +23,6 @@ from finegold.io.long import LongFrame, assemble, count_more, read_labels
 from finegold.io.options import ReadOptions
 from finegold.io.questions import Questions
 from finegold.io.source import Source, reading
-from finegold.io.tables import Progress
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.labels import NOTHING, drop_missing
@@ -49,7 +48,7 @@ def read_export(
                 questions.add(pl.concat(waiting))
                 waiting, n_added = [], n_rows
                 if options.watch is not None:
-                    options.watch(Progress(n_rows))
+                    options.watch(n_rows)
     if waiting:
         questions.add(pl.concat(waiting))
     # columns that nobody answered
