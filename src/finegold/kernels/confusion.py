@@ -20,14 +20,10 @@ import numpy as np
 
 from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.compiling import ONE, ZERO, kernel
-from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
+from finegold.kernels.numerics import fill_scores, softmax
 
 # numbers per buffer: small enough to stay in the first-level cache
 SCRATCH = 2048
-# replaces -inf in a score, so that the difference of two of them is 0
-IMPOSSIBLE = -1e300
-# what exp_buffer returns for anything below -708
-MIN_EXP = 3.4e-308
 
 
 @kernel
@@ -79,18 +75,11 @@ def sweep(
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)
-        tasks, size = end - first, np.int64(end - first) * len(K)
         run = Votes(task_ptr[first : end + ONE], cell_ptr, cell_class, annotator)
-        truth, rows = known[first:end], phi[first:end]
-        fill_scores(K, tasks, log_tau, score)
+        rows = phi[first:end]
+        fill_scores(K, end - first, log_tau, score)
         add_votes(K, run, log_v, score)
-        for at in range(size):
-            score[at] = max(score[at], IMPOSSIBLE)
-        log_norm += subtract_largest(K, tasks, score, truth)
-        exp_buffer(score, size)
-        for at in range(size):
-            score[at] = score[at] if score[at] > MIN_EXP else 0.0
-        moved, log_sum = normalise(K, tasks, score, truth, rows, tau)
+        moved, log_sum = softmax(K, end - first, score, known[first:end], rows, tau)
         change, log_norm = max(change, moved), log_norm + log_sum
         counts(K, run, rows, n)
     return change, log_norm

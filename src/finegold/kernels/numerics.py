@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Known
-from finegold.kernels.compiling import ONE, ZERO, kernel, kernel_as_written
+from finegold.kernels.compiling import ZERO, kernel, kernel_as_written
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -50,6 +50,10 @@ def exp_buffer(x: Floats, n: Any) -> None:
         x[i] = np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
+# replaces -inf in a score, so that the difference of two of them is 0
+IMPOSSIBLE = -1e300
+# what exp_buffer returns for anything below -708
+MIN_EXP = 3.4e-308
 # a running product is converted to a logarithm when it exceeds this
 LARGE = 1e90
 
@@ -65,48 +69,45 @@ def fill_scores(K: Any, tasks: Any, log_tau: Floats, score: Floats) -> None:
 
 
 @kernel
-def subtract_largest(K: Any, tasks: Any, score: Floats, known: Known) -> float:
-    """Subtract the maximum, so that exp cannot overflow. Return the sum of the maxima (of a known
-    truth: its score).
-    """
-    total = 0.0
-    row = ZERO
-    for i in range(tasks):
-        largest = score[row]
-        for k in range(ONE, np.uint64(len(K))):
-            largest = max(largest, score[row + k])
-        total += largest if known[i] < 0 else score[row + np.uint64(known[i])]
-        for k in range(np.uint64(len(K))):
-            score[row + k] -= largest
-        row += np.uint64(len(K))
-    return total
-
-
-@kernel
-def normalise(
-    K: Any, tasks: Any, weight: Floats, known: Known, phi: Floats, tau: Floats
+def softmax(
+    K: Any, tasks: Any, score: Floats, known: Known, phi: Floats, tau: Floats
 ) -> tuple[float, float]:
-    """phi_ik = weight / sum. Return the largest change and the sum of the log-normalisers."""
-    # weight [tasks * K] are the exponentials of the scores.
-    change, log_sum, product = 0.0, 0.0, 1.0
+    """Set phi to the softmax of the scores, and add it to tau. Return the largest change and the
+    sum of the log-normalisers (of a known truth: its score).
+
+    Impossible classes get exactly 0; if all of a task are impossible, phi is uniform.
+    """
+    change, log_norm, product = 0.0, 0.0, 1.0
+    n_classes, row = np.uint64(len(K)), ZERO
+    for i in range(tasks):
+        largest = IMPOSSIBLE
+        for k in range(n_classes):
+            score[row + k] = max(score[row + k], IMPOSSIBLE)
+            largest = max(largest, score[row + k])
+        log_norm += largest if known[i] < 0 else score[row + np.uint64(known[i])]
+        for k in range(n_classes):
+            score[row + k] -= largest
+        row += n_classes
+    exp_buffer(score, np.int64(tasks) * len(K))
     row = ZERO
     for i in range(tasks):
         if known[i] >= 0:
             tau[np.uint64(known[i])] += 1.0
-            row += np.uint64(len(K))
+            row += n_classes
             continue
         total = 0.0
-        for k in range(np.uint64(len(K))):
-            total += weight[row + k]
+        for k in range(n_classes):
+            score[row + k] = score[row + k] if score[row + k] > MIN_EXP else 0.0
+            total += score[row + k]
         product *= total
         if product > LARGE:
-            log_sum += math.log(product)
+            log_norm += math.log(product)
             product = 1.0
         scale = 1.0 / total
-        for k in range(np.uint64(len(K))):
-            p = weight[row + k] * scale
+        for k in range(n_classes):
+            p = score[row + k] * scale
             change = max(change, abs(p - phi[i, k]))
             phi[i, k] = p
             tau[k] += p
-        row += np.uint64(len(K))
-    return change, log_sum + math.log(product)
+        row += n_classes
+    return change, log_norm + math.log(product)

@@ -27,7 +27,7 @@ import numpy as np
 
 from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.compiling import ONE, ZERO, kernel
-from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
+from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, softmax
 
 # scores per run
 SCRATCH = 1024
@@ -88,7 +88,7 @@ def sweep(
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)
         cells, label = cell_ptr[task_ptr[first] :], cell_class[task_ptr[first] : task_ptr[end]]
-        n_cells, truth, p = np.uint64(label.size), known[first:end], phi[first:end]
+        n_cells, p = np.uint64(label.size), phi[first:end]
         who, before = annotator[cells[ZERO] : cells[n_cells]], task_ptr[first] - task_ptr[ZERO]
         task = places[0][before : before + n_cells]
         cell = places[1][cells[ZERO] - cell_ptr[task_ptr[ZERO]] :]
@@ -136,9 +136,7 @@ def sweep(
                 for d in range(others):
                     added += theta[c, d] * log_odds_v[voted, d, k]
                 score[at + k] += added
-        log_norm += subtract_largest(K, end - first, score, truth)
-        exp_buffer(score, np.int64(end - first) * len(K))
-        moved, log_sum = normalise(K, end - first, score, truth, p, sums.tau)
+        moved, log_sum = softmax(K, end - first, score, known[first:end], p, sums.tau)
         change, log_norm = max(change, moved), log_norm + log_sum
 
         # the sums in (10)

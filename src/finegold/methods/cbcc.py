@@ -36,17 +36,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import digamma, logsumexp
 
-from finegold.engines.base import Block
 from finegold.errors import InputError
-from finegold.methods.base import COUNT, Floats, Method, setting
+from finegold.methods.base import COUNT, Floats, setting
 from finegold.methods.common import (
+    ConfusionMethod,
     ConfusionSums,
     Dirichlets,
     dirichlets,
     mean,
     softmax,
-    start_confusion,
-    sweep_confusion,
 )
 from finegold.results.data import Learned
 
@@ -60,7 +58,7 @@ REPEATS, KEEP = 5, 0.5
 
 
 @dataclass(kw_only=True)
-class CBCC(Method):
+class CBCC(ConfusionMethod):
     """Annotators belong to a few communities; those of a community have similar confusion matrices.
 
     It assumes that there are a few kinds of annotators. Use it if many annotators cast few votes
@@ -84,10 +82,6 @@ class CBCC(Method):
     max_iterations: int = 40
     n_communities: int = setting(4, COUNT)
 
-    def start(self, block: Block, restart: int) -> ConfusionSums:
-        # the first sweep replaces these; known truths stay
-        return start_confusion(block, counted=False)
-
     def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with random communities and without votes: all scores equal those of the prior."""
         # They must be exactly equal. The largest community attracts nearly all annotators in the
@@ -103,9 +97,6 @@ class CBCC(Method):
         annotators = Annotators(r, nothing, none, nothing, none, none, np.full((W, K, K), 1 / K))
         pull = r.sum(axis=0)[:, None, None] * m0
         return self._parameters(np.ones(K), communities, annotators, pull)
-
-    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
-        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Update the messages of the votes, then the communities, memberships and scores."""

@@ -5,14 +5,15 @@ per annotator, Dirichlets.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finegold.engines.base import Block
 from finegold.kernels import cells, confusion
-from finegold.methods.base import Floats
+from finegold.methods.base import Floats, Method
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -119,13 +120,27 @@ def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSu
     return ConfusionSums(change, tau, n, log_norm)
 
 
-def start_confusion(block: Block, *, counted: bool = True) -> ConfusionSums:
+def start_confusion(block: Block) -> ConfusionSums:
     """Set the posterior to vote shares, and count the expected votes of each annotator by truth."""
     start_from_shares(block)
     n: Floats = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-    if counted:
-        confusion.counts(block.classes, block.votes, block.posterior, n)
+    confusion.counts(block.classes, block.votes, block.posterior, n)
     return ConfusionSums(0.0, block.class_sums(), n)
+
+
+@dataclass(kw_only=True)
+class ConfusionMethod(Method):
+    """A method with a confusion matrix per annotator. Its parameters have Dirichlets of the classes,
+    `tau`, and `log_v` [W, L, K], the log-probabilities of the votes.
+    """
+
+    order: ClassVar[int] = 2
+
+    def start(self, block: Block, restart: int) -> ConfusionSums:
+        return start_confusion(block)
+
+    def sweep(self, block: Block, parameters: Any) -> ConfusionSums:
+        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
 
 class Dirichlets(NamedTuple):

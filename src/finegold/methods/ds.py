@@ -24,13 +24,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Block
-from finegold.methods.base import SHARE, Floats, Method, setting
-from finegold.methods.common import ConfusionSums, start_confusion, sweep_confusion
+from finegold.methods.base import SHARE, Floats, setting
+from finegold.methods.common import ConfusionMethod, ConfusionSums, sweep_confusion
 from finegold.results.data import Learned
 
 
 @dataclass(kw_only=True)
-class DS(Method):
+class DS(ConfusionMethod):
     """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene,
     EM).
 
@@ -49,17 +49,12 @@ class DS(Method):
     """
 
     name: ClassVar[str] = "ds"
-    order: ClassVar[int] = 2
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     tolerance: float = 0.0
     max_iterations: int = 20
     quality: float = setting(0.7, SHARE)
-
-    def start(self, block: Block, restart: int) -> ConfusionSums:
-        # the first sweep replaces these; known truths stay
-        return start_confusion(block, counted=False)
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with equally likely classes; classes without votes have probability 0."""

@@ -28,17 +28,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from finegold.engines.base import Block
-from finegold.methods.base import Floats, Method
+from finegold.methods.base import Floats
 from finegold.methods.common import (
     LEAST_COUNT,
+    ConfusionMethod,
     ConfusionSums,
     Dirichlets,
     dirichlets,
     mean,
     softmax,
-    start_confusion,
-    sweep_confusion,
 )
 from finegold.results.data import Learned, Step
 
@@ -53,7 +51,7 @@ LARGEST_EXPONENT = 700.0
 
 
 @dataclass(kw_only=True)
-class FGBCC(Method):
+class FGBCC(ConfusionMethod):
     """Each annotator's confusion matrix is a softmax of Gaussian scores; the prior of the scores
     follows them.
 
@@ -70,21 +68,14 @@ class FGBCC(Method):
     """
 
     name: ClassVar[str] = "fgbcc"
-    order: ClassVar[int] = 2
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
     tolerance: float = 1e-6
     max_iterations: int = 1000
 
-    def start(self, block: Block, restart: int) -> ConfusionSums:
-        return start_confusion(block)
-
     def begin(self, statistics: ConfusionSums) -> Parameters:
         mu, sig = first_scores(statistics)
         return self._update(statistics, np.maximum(statistics.tau, LEAST_COUNT), mu, sig)
-
-    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
-        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         return self._update(statistics, before.alpha, before.lam, before.eta)

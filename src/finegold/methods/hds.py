@@ -32,16 +32,14 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from finegold.engines.base import Block
-from finegold.methods.base import Floats, Method, setting
+from finegold.methods.base import Floats, setting
 from finegold.methods.common import (
     LEAST_COUNT,
+    ConfusionMethod,
     ConfusionSums,
     Dirichlets,
     dirichlets,
     mean,
-    start_confusion,
-    sweep_confusion,
 )
 from finegold.results.data import Learned
 
@@ -53,7 +51,7 @@ STEPS_PER_SWEEP = 2
 
 
 @dataclass(kw_only=True)
-class HDS(Method):
+class HDS(ConfusionMethod):
     """Each annotator has a confusion matrix of their own, drawn from a common prior that is learned
     (hierarchical DS).
 
@@ -72,14 +70,10 @@ class HDS(Method):
     """
 
     name: ClassVar[str] = "hds"
-    order: ClassVar[int] = 2
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     class_prior: Literal["votes", "flat"] = setting("votes", ("votes", "flat"))
-
-    def start(self, block: Block, restart: int) -> ConfusionSums:
-        return start_confusion(block)
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         # summed vote shares
@@ -89,9 +83,6 @@ class HDS(Method):
         pooled = statistics.n.sum(axis=0)
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
         return self._parameters(u, FIRST_STRENGTH * (row + FIRST_EXTRA), shares, statistics.n)
-
-    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
-        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         return self._parameters(before.u, before.alpha, statistics.tau, statistics.n)

@@ -94,12 +94,12 @@ class IBCC(Method):
         return b if self.earlier is None else b + self.earlier
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
-        sums = start_confusion(block, counted=self.inference == "vb")
+        sums = start_confusion(block)
         if self.inference == "vb":
             return sums
         of_votes, of_tasks = (len(ballots(block).y), block.n_classes), block.posterior.shape
         block.state |= {"delta": np.zeros(of_votes), "eps": np.zeros(of_tasks)}
-        return sums._replace(tau=np.zeros_like(sums.tau))
+        return sums._replace(tau=np.zeros_like(sums.tau), n=np.zeros_like(sums.n))
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         if parameters.vb is not None:
