@@ -11,7 +11,6 @@ import pytest
 
 import finegold
 from finegold.errors import InputError, OutputError
-from finegold.io.databases import parse
 from tests.io.database_places import VOTES, Place, on
 from tests.io.postgres import PASSWORD, Server
 from tests.support.cli_helpers import CSV, run, succeed, write
@@ -218,22 +217,3 @@ def test_a_missing_extra_is_named(place: Place, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, module[place.kind], None)
     message = refused(place.address, "--query", ALL)
     assert "pip install 'finegold[databases]'" in message
-
-
-@pytest.mark.parametrize(
-    ("address", "name"),
-    [
-        (
-            "postgresql://me:secret@db.org:5433/work?sslmode=require",
-            "postgresql://db.org:5433/work",
-        ),
-        ("postgres://me:se@cr/e?t@host/work", "postgresql://host/work"),
-        ("postgresql+psycopg://host/work?user=me&password=secret", "postgresql://host/work"),
-        ("sqlite:///a/b.db", "sqlite:///a/b.db"),
-        ("duckdb:////a/b.db", "duckdb:////a/b.db"),
-    ],
-)
-def test_the_name_of_a_database_holds_no_password(address: str, name: str) -> None:
-    database = parse(address)
-    assert database.name == name
-    assert "secret" not in repr(database)

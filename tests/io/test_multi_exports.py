@@ -42,33 +42,6 @@ def test_sets_are_found_and_it_is_said_how_to_switch_that_off(tmp_path: Path) ->
     assert "votes hold several labels" in succeed("aggregate", few, "--method", "mv").stderr
 
 
-def test_labels_and_annotators_are_written(votes: Path, tmp_path: Path) -> None:
-    out, people = tmp_path / "labels.csv", tmp_path / "people.csv"
-    done = succeed(
-        "aggregate", votes, "--multi", "-o", out, "--annotators", people, "--probabilities"
-    )
-    assert "warning" not in done.stderr
-    labels = pl.read_csv(out)
-    assert labels.columns == ["doc_id", "labels", "confidence", "n_votes", "is_gold", "a", "b", "c"]
-    assert labels["doc_id"].to_list()[-1] == "d11"
-    assert labels["labels"].to_list()[:3] == ["a;b", "c", "a;c"]
-    found = pl.read_csv(people)
-    assert found.columns == [
-        "worker",
-        "option",
-        "n_answers",
-        "n_chosen",
-        "sensitivity",
-        "specificity",
-        "precision",
-    ]
-    assert found.height == 3 + 3 * 3
-    assert found["option"].null_count() == 3
-    printed = json.loads(run("aggregate", votes, "--multi", "--json").stdout)
-    assert printed["labels"][0]["labels"] == "a;b"
-    assert printed["options"] == ["a", "b", "c"]
-
-
 def label_studio(path: Path) -> Path:
     """Each task has three annotations; that of user 3 on the last one is empty."""
     answers = [
