@@ -5,13 +5,7 @@ import threading
 import pytest
 
 from tests.studio.worlds import CLASSES, truths, votes
-from tests.support.studio_helpers import refused, studio_in_thread
-
-
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory):
-    with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
-        yield client
+from tests.support.studio_helpers import refused
 
 
 @pytest.fixture
@@ -62,23 +56,14 @@ def test_every_action_is_undone_by_its_author_and_stays_in_the_log(studio, proje
     queue = studio.next(project, "ann")
     assert (queue["skipped"], queue["sent_back"]) == (1, 1)
     assert [action["kind"] for action in queue["actions"]] == ["send_back", "skip", "truth"]
-    headers = {"x-finegold-reviewer": "bob"}
-    refused(
-        studio.post(f"/api/projects/{project}/undo", json={}, headers=headers),
-        409,
-        "There is nothing to undo",
-    )
-    headers = {"x-finegold-reviewer": "ann"}
+    undo = f"/api/projects/{project}/undo"
+    answer = studio.post(undo, json={}, headers={"x-finegold-reviewer": "bob"})
+    refused(answer, 409, "There is nothing to undo")
     for task in (other, second, first):
-        done = studio.post(f"/api/projects/{project}/undo", json={}, headers=headers).json()
+        done = studio.post(undo, json={}, headers={"x-finegold-reviewer": "ann"}).json()
         assert done["action"]["task"] == task
     queue = studio.next(project, "ann")
-    assert (queue["skipped"], queue["sent_back"], queue["judged"], queue["actions"]) == (
-        0,
-        0,
-        0,
-        [],
-    )
+    assert [queue[name] for name in ("skipped", "sent_back", "judged")] == [0, 0, 0]
     rows = studio.services.store.rows("SELECT undone FROM judgement WHERE project = ?", project)
     assert [row["undone"] for row in rows] == [1, 1, 1]
 

@@ -5,15 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from finegold.studio.measuring import PRIOR_ERROR, PRIOR_SHARED, reviewer_error
 from tests.studio.worlds import CLASSES, share_right, truths, votes
-from tests.support.studio_helpers import refused, studio_in_thread
-
-
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory):
-    with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
-        yield client
+from tests.support.studio_helpers import refused
 
 
 @pytest.fixture
@@ -205,15 +198,6 @@ def test_the_most_confident_labels_are_accepted_filtered_exported_and_leave_the_
     refused(studio.delete(f"/api/projects/{project}/accepted/x"), 404)
 
 
-def test_no_label_is_accepted_where_checks_do_not_allow_it(studio, world):
-    project, truth = world
-    sample = draw(studio, project, 40)
-    studio.check(project, sample, truth.get)
-    answer = studio.post(f"/api/projects/{project}/samples/{sample}/accept")
-    refused(answer, 409, "No label can be accepted by this sample")
-    assert studio.at(project, "GET", "/samples")[0]["acceptable"] == 0
-
-
 def test_several_people_share_a_sample_disagree_and_the_lead_settles(studio, world):
     project, truth = world
     sample = draw(studio, project, 20, auditors=["ann", "bob"], overlap=0.5)
@@ -234,13 +218,7 @@ def test_several_people_share_a_sample_disagree_and_the_lead_settles(studio, wor
     assert said["high"] > said["estimate"] + 0.1
 
 
-def test_how_often_reviewers_err_is_learned_from_shared_tasks():
-    assert reviewer_error(0, 0) == PRIOR_ERROR
-    expected = (18 + PRIOR_ERROR * PRIOR_SHARED) / (180 + PRIOR_SHARED)
-    assert reviewer_error(180, 36) == pytest.approx(expected)
-
-
-def test_a_sample_that_ends_early_allows_for_any_answer_and_answers_can_be_undone(studio, world):
+def test_a_sample_that_ends_early_allows_for_any_answer_and_accepts_no_label(studio, world):
     project, truth = world
     sample = draw(studio, project, 20)
     refused(
@@ -259,6 +237,8 @@ def test_a_sample_that_ends_early_allows_for_any_answer_and_answers_can_be_undon
     studio.at(project, "POST", f"/samples/{sample}/close")
     said = measured(studio, project)
     assert said["high"] - said["low"] > 0.4
+    answer = studio.post(f"/api/projects/{project}/samples/{sample}/accept")
+    refused(answer, 409, "No label can be accepted by this sample")
 
 
 def test_votes_and_labels_are_hidden_while_a_sample_is_checked_also_from_the_lead(studio, world):

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from functools import cache, partial
+from functools import partial
 
 import httpx
 import pytest
@@ -18,7 +18,6 @@ from finegold.studio.security import session_of
 from finegold.studio.serve import make_app, open_door
 from tests.support.studio_helpers import (
     TOKEN,
-    WAIT,
     get,
     refused,
     studio_in_thread,
@@ -65,7 +64,7 @@ def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_
         assert get(f"{studio.address}/?token={session}").status_code == 401
 
 
-def test_a_code_lets_in_once_and_is_good_for_nothing_else(studio):
+def test_a_code_lets_in_once_soon_and_is_good_for_nothing_else(studio, monkeypatch):
     code, folder = studio.rules.codes.new(), f"{studio.address}/api/folder"
     link = f"{studio.address}/?code={code}"
     for path in (f"/api/folder?code={code}", f"/?token={code}", f"/?code={TOKEN}", "/?code="):
@@ -77,12 +76,9 @@ def test_a_code_lets_in_once_and_is_good_for_nothing_else(studio):
     assert get(folder, cookies=cookie_of(answer)).status_code == 200
     again = get(link)
     assert (again.status_code, again.headers.get("set-cookie")) == (401, None)
-    assert get(link, cookies=cookie_of(answer)).status_code == 200  # who is in may reload the page
-
-
-def test_a_code_that_nobody_used_expires(studio, monkeypatch):
-    code = studio.rules.codes.new()
-    later = security.time.monotonic() + security.CODE_SECONDS + 1
+    # who is in may reload the page
+    assert get(link, cookies=cookie_of(answer)).status_code == 200
+    code, later = studio.rules.codes.new(), security.time.monotonic() + security.CODE_SECONDS + 1
     monkeypatch.setattr(security.time, "monotonic", lambda: later)
     assert studio.rules.codes.use(code) is False
 
@@ -107,56 +103,24 @@ def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
         process.communicate(timeout=30)
 
 
-@cache
-def routes():
-    """Every route of the schema and every other one of the application."""
-    app = make_app(None)
-    described = [
-        (method.upper(), path) for path, found in app.openapi()["paths"].items() for method in found
-    ]
-    assert len(described) > 30
-    paths = [route for route in app.routes if hasattr(route, "path")]
-    others = [
-        (method, route.path)
-        for route in paths
-        for method in getattr(route, "methods", None) or ["GET"]
-    ]
-    return sorted({*described, *others})
-
-
-WRONG = {
-    "nothing": {},
-    "a wrong token": {"authorization": "Bearer wrong"},
-    "no token": {"authorization": "Bearer"},
-    "another kind": {"authorization": f"Basic {TOKEN}"},
-    "a wrong cookie": {"cookie": "finegold_studio_{port}=wrong"},
-    "the token as cookie": {"cookie": f"finegold_studio_{{port}}={TOKEN}"},
-}
-
-
-def ask(studio, method, path, headers):
-    """Only the head of the answer: events never end."""
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": "Bearer"},
+        {"authorization": f"Basic {TOKEN}"},
+        {"cookie": "finegold_studio_{port}=wrong"},
+        {"cookie": f"finegold_studio_{{port}}={TOKEN}"},
+    ],
+)
+def test_nothing_is_answered_without_the_token(studio, headers):
+    """Every route of the API without one: test_rights.py."""
     port = studio.address.rpartition(":")[2]
-    filled = (
-        path.replace("{project}", "999")
-        .replace("{name}", "labels.csv")
-        .replace("{path:path}", "js/app.js")
-    )
-    address = studio.address + filled.replace("{", "").replace("}", "").replace(
-        "fits/fit", "fits/1"
-    )
     given = {name: value.replace("{port}", port) for name, value in headers.items()}
-    with httpx.stream(method, address, headers=given, timeout=WAIT, verify=False) as answer:
-        return answer.status_code
-
-
-@pytest.mark.parametrize(("method", "path"), routes())
-def test_every_route_asks_for_the_token(studio, method, path):
-    for name, headers in WRONG.items():
-        assert ask(studio, method, path, headers) == 401, name
-    status = ask(studio, method, path, {"authorization": f"Bearer {TOKEN}"})
-    assert status not in (401, 403)
-    assert status < 500
+    for path in ("/", "/api/projects", "/api/openapi.json", "/report.css", "/static/js/app.js"):
+        assert get(studio.address + path, headers=given).status_code == 401, path
+        assert studio.get(path).status_code == 200
 
 
 # Hosts, sites and sizes
@@ -403,50 +367,33 @@ def test_nothing_that_a_blind_reviewer_can_read_names_an_annotator_or_tells_a_la
         state = studio.fit(project, "ds")
         fit = state["shown"]
         studio.at(project, "POST", "/samples", json={"n": 4})
-        paths = sorted(
-            {path for method, path in routes() if method == "GET" and path.startswith("/api/")}
-        )
-        wanted = [
-            path.replace("{project}", str(project)).replace("{fit}", str(fit)) for path in paths
+        paths = [
+            path for path, found in make_app(None).openapi()["paths"].items() if "get" in found
         ]
         wanted = [
-            path.replace("{at}", str(at))
-            for path in wanted
-            for at in (range(3) if "{at}" in path else [0])
-        ]
-        wanted = [
-            path.replace("{name}", name)
-            for path in wanted
+            path.replace("{project}", str(project)).replace("{at}", at).replace("{name}", name)
+            for path in sorted(paths)
+            for at in ("0", "1", "2")
             for name in (EXPORTS if "{name}" in path else [""])
         ]
-        wanted += [
-            f"/api/projects/{project}/next?most=100",
-        ]
+        wanted += [f"/api/projects/{project}/next?most=100"]
         wanted += [
             f"/api/projects/{project}/{path}?fit={fit}"
             for path in ("tasks/0", "summary", "sections/quality")
         ]
         read = []
         with studio.invite(project, "ann") as ann:
-            for path in wanted:
+            for path in dict.fromkeys(wanted):
                 with ann.stream("GET", path) as answer:
                     is_stream = path.endswith("/events")
-                    body = (
-                        next(answer.iter_lines())
-                        if is_stream
-                        else answer.read().decode(errors="replace")
-                    )
-                if answer.status_code < 400:
-                    read.append(path)
-                assert "annotator-" not in body, path
-                assert ".876544" not in body, path
-                assert "/projects" not in path or not re.search(
-                    '"(findings|marks|measured)": ?[{1-9]', body
-                ), path
-                if f"/projects/{project}" in path:
-                    assert not re.search(
-                        r'"(label|confidence|probability|truth)": ?("(odd|even)"|0\.0*[1-9])', body
-                    ), path
+                    found = next(answer.iter_lines()) if is_stream else answer.read().decode()
+                read += [path] if answer.status_code < 400 else []
+                assert "annotator-" not in found, path
+                assert ".876544" not in found, path
+                facts = '"(findings|marks|measured)": ?[{1-9]'
+                assert "/projects" not in path or not re.search(facts, found), path
+                label = r'"(label|confidence|probability|truth)": ?("(odd|even)"|0\.0*[1-9])'
+                assert f"/projects/{project}" not in path or not re.search(label, found), path
         assert [path for path in read if "/export/" in path] == []
         assert f"/api/projects/{project}/events" in read
         assert len(read) > 8

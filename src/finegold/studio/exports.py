@@ -155,7 +155,6 @@ def _plain_numbers(column: pl.Series) -> pl.Series:
 
 
 def _log(project: Project, name: str) -> pl.DataFrame:
-    """Return what people said, as texts."""
     by_task = project.shown.votes.columns[0]
     rows: list[Row] = list(judging.truth_rows(project).values())
     columns = ["task", "truth", "label_then", "reviewer", "at"]

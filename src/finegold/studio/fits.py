@@ -95,9 +95,7 @@ def queue_fit(
 
 
 def _run(project: Project, job: Job, method: Any) -> None:
-    """Fit all votes and show the result. An earlier one of this method and settings is replaced,
-    unless a sample was drawn from it.
-    """
+    """Fit all votes and show the result, which replaces one of its method without a sample."""
     store, loaded = project.store, project.services.loaded
 
     def on_step(step: Step) -> None:
@@ -169,7 +167,6 @@ def cancel_job(project: ProjectDep) -> None:
 
 
 def summarise(fitted: LoadedResult) -> dict[str, Any]:
-    """Summarise a result and how it was read."""
     result, votes = fitted.result, fitted.votes
     findings = [
         {

@@ -37,9 +37,7 @@ MAX_BYTES = 256 * 2**20
 
 
 class Contents:
-    """The fields of all tasks, in Parquet files that are read by need. The last file with a field
-    of a task counts.
-    """
+    """The fields of all tasks, in Parquet files. The last file with a field of a task counts."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._files = [pl.scan_parquet(path) for path in paths]
@@ -85,7 +83,6 @@ def contents(project: Project) -> Contents:
 
 
 def content_of(project: Project, codes: Sequence[int]) -> list[list[Row]]:
-    """Return each field of some tasks."""
     tasks = project.shown.task_texts(codes)
     shown = []
     for code, fields in zip(codes, contents(project).table(tasks), strict=True):
@@ -100,9 +97,7 @@ def content_of(project: Project, codes: Sequence[int]) -> list[list[Row]]:
 
 @router.get("/tasks/{at:at}/media/{place:at}", dependencies=REVIEWERS, response_class=FileResponse)
 def media(project: ProjectDep, at: int, place: int) -> FileResponse:
-    """Return an image, sound or video in the folder of the studio: the one at this place of what is
-    shown of a task.
-    """
+    """Return an image, sound or video of the folder: the one at this place of a task."""
     project.shown.check(at)
     items = content_of(project, [at])[0]
     path = None

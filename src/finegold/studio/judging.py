@@ -16,7 +16,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from finegold.studio import measuring
-from finegold.studio.loaded import LoadedResult, Mask, by_gain
+from finegold.studio.loaded import LoadedResult, Mask
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER, REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.services import Project, ProjectDep, Reviewer, Scalar, plain_name
@@ -73,7 +73,6 @@ def truths_of(project: Project) -> dict[Any, Any]:
 
 
 def notes_of(project: Project) -> dict[str, list[Row]]:
-    """Return the comments on each task."""
     notes = defaultdict(list)
     for row in project.rows(
         "SELECT * FROM judgement WHERE project = ? AND kind = 'note' AND NOT undone ORDER BY id"
@@ -83,9 +82,7 @@ def notes_of(project: Project) -> dict[str, list[Row]]:
 
 
 def set_aside(project: Project, kind: str, reviewer: str | None = None) -> dict[str, Row]:
-    """Return the newest row of each task that was skipped or sent back and that nobody judged
-    since (None: by any reviewer).
-    """
+    """Return the newest row of each task that was skipped or sent back and not judged since."""
     rows = project.rows(
         "SELECT * FROM judgement WHERE project = ? AND kind = ? AND NOT undone AND sample IS NULL"
         " AND (? IS NULL OR reviewer = ?) ORDER BY id",
@@ -108,7 +105,6 @@ def actions_of(
 
 
 def progress_of(project: Project) -> dict[str, Row]:
-    """Return what each person did."""
     people: dict[str, Any] = defaultdict(Counter)
     names = {"truth": "judged", "skip": "skipped", "send_back": "sent_back"}
     for row in project.rows(
@@ -218,7 +214,7 @@ def _add_known(project: Project, code: int, known: dict[str, Row]) -> None:
     if not checked:
         return
     place = np.empty(len(result.result.label_codes), np.int64)
-    place[result.view(by_gain)] = np.arange(len(place))
+    place[result.by_gain] = np.arange(len(place))
     codes = result.codes_of([each.task for each in checked]).tolist()
     for task, each in zip(codes, checked, strict=True):
         is_before = 0 <= task < len(place) and place[task] < place[code]
@@ -347,7 +343,7 @@ def _waiting(
         if 0 <= code < n and result.result.votes_per_task[code] <= row["n_votes"]:
             is_open[code] = False
     is_late = result.among([row["task"] for row in skipped])[:n]
-    order = result.view(by_gain)
+    order = result.by_gain
     order = order[is_open[order]]
     # skipped tasks come last
     codes: list[int] = order[~is_late[order]][:most].tolist()

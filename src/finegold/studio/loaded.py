@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -18,20 +18,17 @@ from finegold.api.result import Result, load
 from finegold.errors import FinegoldError
 from finegold.insight.majority import CLOSE, flipped_tasks
 from finegold.insight.next_votes import Plan, plan
+from finegold.insight.spam import KINDS, spam
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
 from finegold.studio.problems import NO_VOTES, Problem
 from finegold.studio.store import Store
-from finegold.votes.encoding import MISSING, match, text_of, to_list
+from finegold.votes.encoding import MISSING, as_text, match, text_of, to_list
 
 # a result of a million tasks takes a few hundred megabytes
 MAX_LOADED = 2
-# that are looked up one by one, and not by a join with all
-FEW_NAMES = 2000
-INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 DOUBTS = ("tied", "contested", "flipped")
-Value = TypeVar("Value")
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int64]
 
@@ -81,9 +78,7 @@ class Loaded:
 
     @contextmanager
     def loading(self, project: int) -> Iterator[None]:
-        """Note on disk that files of a project are being read. If that ends the studio, the next
-        one reads them only on request.
-        """
+        """Note on disk that files are being read: if that ends the studio, the next one asks."""
         if self.store.project(project)["loading"] == 2:
             detail = (
                 "Its files may be damaged, or need more memory than is available. They are loaded"
@@ -123,8 +118,6 @@ class LoadedResult:
         self.accepted: dict[int, Mask] = {}
         self.classes = to_list(result.class_names)
         self.class_texts = list(map(text_of, self.classes))
-        self._made: dict[Callable[[Result], Any], Any] = {}
-        self._making = threading.RLock()
 
     def warm_up(self) -> None:
         """Compute what the first page needs."""
@@ -167,7 +160,6 @@ class LoadedResult:
         return texts
 
     def task_name(self, code: int) -> Any:
-        """Return the name of a task as it is in the data."""
         return to_list(self.labelled.task_names[np.array([code])])[0]
 
     def task_texts(self, codes: Sequence[int]) -> list[str]:
@@ -175,7 +167,6 @@ class LoadedResult:
         return [text_of(name) for name in names]
 
     def check(self, at: int) -> None:
-        """Raise if there is no task at this place."""
         if at >= (n := len(self.labelled.label_codes)):
             raise Problem(404, "There is no such task", f"There are {n:,}, from zero.")
 
@@ -187,26 +178,16 @@ class LoadedResult:
         return code
 
     @cached_property
-    def _sorted_names(self) -> pl.Series | None:
-        """The names of the tasks with votes if they are integers or texts, and in order."""
-        names = self.result.task_names.values
-        is_plain = names.dtype == pl.String or names.dtype.is_integer()
-        return names if is_plain and names.is_sorted() else None
+    def _codes(self) -> pl.DataFrame:
+        names = as_text(self.labelled.task_names.values)
+        return pl.DataFrame({"name": names, "code": np.arange(len(names))})
 
     def codes_of(self, names: Sequence[Any]) -> Codes:
         """Return the codes of tasks; -1 for those that the result does not have."""
-        known, n = self._sorted_names, len(self.result.task_names)
-        if not len(names):
-            return np.zeros(0, np.int64)
-        if known is None or len(names) > FEW_NAMES or len(self.labelled.task_names) > n:
-            return match(names, self.labelled.task_names).astype(np.int64)
-        texts = pl.Series([text_of(name) for name in names])
-        if known.dtype.is_integer():
-            numbers = texts.set(~texts.str.contains(INTEGER), None)
-            texts = numbers.cast(known.dtype, strict=False)
-        places = np.minimum(np.atleast_1d(known.search_sorted(texts)).astype(np.int64), n - 1)
-        same = (known.gather(places) == texts).fill_null(False).to_numpy()
-        return np.where(same, places, MISSING)
+        wanted = pl.DataFrame({"name": list(map(text_of, names))}, schema={"name": pl.String})
+        some = self._codes.filter(pl.col("name").is_in(wanted["name"].implode()))
+        found = wanted.join(some, on="name", how="left", maintain_order="left")
+        return found["code"].fill_null(MISSING).to_numpy(writable=True)
 
     def among(self, names: Sequence[Any]) -> Mask:
         mask = np.zeros(len(self.labelled.label_codes), np.bool_)
@@ -260,35 +241,31 @@ class LoadedResult:
     def marks_of(self, code: int) -> list[str]:
         return [mark for mark, mask in self.marks.items() if mask[code]]
 
-    def view(self, make: Callable[[Result], Value]) -> Value:
-        """Return what a function makes of the result, computed once, even if several tabs request
-        it at the same time.
-        """
-        with self._making:
-            if make not in self._made:
-                self._made[make] = make(self.result)
-        value: Value = self._made[make]
-        return value
-
     def containing(self, part: str, kind: Literal["task", "annotator"]) -> Mask:
         """Return which tasks or annotators have this text in their names, whatever its case."""
         names = self.labelled.task_names if kind == "task" else self.result.annotator_names
         texts = names.values.cast(pl.String).str.to_lowercase()
         return texts.str.contains(part.lower(), literal=True).to_numpy(writable=True)
 
+    @cached_property
+    def plan(self) -> Plan:
+        """Where further votes are needed, and what to do about annotators."""
+        return plan(self.result, budget=None)
 
-def plan_of(result: Result) -> Plan:
-    """Return where further votes are needed, and what to do about annotators."""
-    return plan(result, budget=None)
+    @cached_property
+    def suspicions(self) -> list[str]:
+        """What annotators do whose votes tell nothing."""
+        if self.is_sets:
+            return [""] * len(self.result.accuracy)
+        return [KINDS.get(kind, "") for kind in spam(self.result).kind]
 
-
-def by_gain(result: Result) -> Codes:
-    """Return all tasks, sorted by the expected gain of knowing their truth, the largest first."""
-    # A label drawn from the posterior phi is right with probability sum_k phi_k^2, and with
-    # probability 1 once the truth is known. Ties are broken by the number of votes, because a
-    # truth then tells about more annotators.
-    if result.label_sets is not None:
-        chance = np.asarray(result.confidence)
-    else:
-        chance = np.einsum("ik,ik->i", result.posterior, result.posterior)
-    return np.lexsort((-result.votes_per_task, chance))
+    @cached_property
+    def by_gain(self) -> Codes:
+        """All tasks, sorted by the expected gain of knowing their truth, the largest first."""
+        # A label drawn from the posterior phi is right with probability sum_k phi_k^2, and with
+        # probability 1 once the truth is known. Ties are broken by the number of votes, because a
+        # truth then tells about more annotators.
+        chance, posterior = np.asarray(self.result.confidence), self.result.posterior
+        if not self.is_sets:
+            chance = np.einsum("ik,ik->i", posterior, posterior)
+        return np.lexsort((-self.result.votes_per_task, chance))

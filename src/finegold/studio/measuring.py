@@ -49,8 +49,6 @@ class Wanted(BaseModel, extra="forbid"):
 
 
 class Checked(NamedTuple):
-    """A task that a sample has checked."""
-
     task: Any
     label: Any
     by: str
@@ -150,9 +148,7 @@ class Sample:
 
 
 def all_samples(project: Project) -> list[Sample]:
-    """Return the samples of a project, the newest last. Tasks that an earlier one checked need no
-    second check.
-    """
+    """Return the samples, the newest last. What an earlier one checked needs no second check."""
     rows = project.rows("SELECT * FROM sample WHERE project = ? ORDER BY id")
     samples = [Sample(row) for row in rows]
     answers = project.rows(
@@ -248,9 +244,7 @@ def reviewer_error(n_shared: int, n_apart: int) -> float:
 
 
 def measure(project: Project) -> Row | None:
-    """Return how many labels of a result are right (a share, its interval, and where it comes
-    from), by all samples that are over and that speak for the same tasks; None if there is none.
-    """
+    """Return how many labels are right by all samples that are over and of the same tasks."""
     every = all_samples(project)
     over = [each for each in every if each.is_over and each.truths]
     if not over:
@@ -330,7 +324,6 @@ def _explain(m: Row) -> list[str]:
 
 
 def for_report(project: Project) -> dict[str, Any] | None:
-    """Return the measurement as the report takes it."""
     measured = measure(project)
     if measured is None:
         return None
@@ -344,7 +337,6 @@ def for_report(project: Project) -> dict[str, Any] | None:
 
 
 def certificate_html(title: str, measured: Row) -> str:
-    """Return the measurement as a page of its own."""
     words = "".join(f"<p>{html.escape(each)}</p>" for each in measured["sentences"])
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>How many labels are right'
@@ -366,9 +358,7 @@ def accepted_row(project: Project) -> Row | None:
 
 
 def accepted_mask(project: Project) -> Mask:
-    """Return which labels were accepted: those of the most confident tasks when the lead accepted
-    them, as far as they have not changed since.
-    """
+    """Return which labels were accepted, as far as they have not changed since."""
     result = project.shown
     mask = np.zeros(len(result.labelled.label_codes), np.bool_)
     row = accepted_row(project)

@@ -17,7 +17,7 @@ from finegold.report.sections import SECTIONS, Subject, sections_of
 from finegold.report.sections.common import measurement_of
 from finegold.studio import judging, measuring
 from finegold.studio.fits import fits_of
-from finegold.studio.loaded import DOUBTS, LoadedResult, plan_of
+from finegold.studio.loaded import DOUBTS, LoadedResult
 from finegold.studio.problems import Problem
 from finegold.studio.reading import read_log
 from finegold.studio.security import REVIEWERS_WHO_SEE
@@ -37,9 +37,7 @@ DID |= {"check": "checked", "note": "commented on", "settle": "settled"}
 
 @router.get("/summary", dependencies=REVIEWERS_WHO_SEE)
 def summary(project: ProjectDep) -> Row:
-    """Return how good the labels are: by the newest measurement, or what was voted where nothing
-    was measured.
-    """
+    """Return how good the labels are: the newest measurement, or what was voted without one."""
     shown, result = project.shown, project.shown.result
     measured = measuring.measure(project)
     states = judging.states_of(project)
@@ -104,7 +102,7 @@ def _steps(project: Project, measured: Row | None, n_open: int) -> list[Row]:
         n = int(np.logical_or.reduce(doubts).sum())
         about = f"{n:,} tasks are in doubt. The least certain come first."
         steps.append(("judge", "Judge doubtful tasks", about))
-    for each in shown.view(plan_of).advice[:1]:
+    for each in shown.plan.advice[:1]:
         name = text_of(shown.result.annotator_names[each.annotator])
         steps.append(("people", f"Look at {name}", f"{each.why}."))
     steps.append(("export", "Export the labels", "One row for each task, with who decided what."))
@@ -146,9 +144,7 @@ def _judges(project: Project) -> dict[str, Any] | None:
 
 @router.get("/history", dependencies=REVIEWERS_WHO_SEE)
 def history(project: ProjectDep) -> list[Row]:
-    """Return what happened in the project, the newest first: files, fits, measurements, and how
-    much each person did on a day.
-    """
+    """Return files, fits, measurements, and what each person did on a day, the newest first."""
     # when, what, who
     events: list[tuple[str, str, str]] = []
     for row in project.rows("SELECT * FROM source WHERE project = ? AND state != 'draft'"):

@@ -20,8 +20,6 @@ from finegold.errors import FinegoldError, FinegoldWarning, InputError
 
 
 class Problem(Exception):
-    """An error with its HTTP status."""
-
     def __init__(self, status: int, title: str, detail: str = "", **more: Any) -> None:
         super().__init__(title)
         self.status, self.title, self.detail, self.more = status, title, detail, more

@@ -44,8 +44,6 @@ class New(BaseModel, extra="forbid"):
 
 
 class Change(BaseModel, extra="forbid"):
-    """What is not given stays as it is."""
-
     name: Title | None = None
     # hide votes and labels until a task is judged
     blind: bool | None = None
@@ -65,7 +63,6 @@ class Change(BaseModel, extra="forbid"):
 
 @router.get("/me", dependencies=REVIEWERS)
 def me(request: Request) -> dict[str, Any]:
-    """Return who you are."""
     who = visitor_of(request)
     return {"reviewer": who.name, "is_owner": who.name == OWNER, "project": who.project}
 
@@ -110,9 +107,7 @@ def see_project(project: ProjectDep, request: Request) -> Row:
 
 @router.patch("/projects/{project:id}", dependencies=ONLY_OWNER)
 def change_project(project: ProjectDep, change: Change) -> Row:
-    """Rename a project, change how its tasks are shown, choose a fit, or exclude annotators, which
-    fits it again.
-    """
+    """Change a project. It is fitted again if the excluded annotators change."""
     given = change.model_dump(exclude={"version", "crashed"}, exclude_none=True)
     if change.crashed is False:
         given["loading"] = 0
@@ -232,9 +227,7 @@ def find_visitor(store: Store, session: str) -> Visitor | None:
 
 @router.post("/door", dependencies=ONLY_OWNER)
 def open_door(services: ServicesDep) -> dict[str, str]:
-    """Let reviewers on other computers in, until the studio ends. Only those who were invited can
-    enter there, and not the owner.
-    """
+    """Let those who were invited in from other computers, until the studio ends."""
     services.door = services.door or services.open_door()
     if services.door is None:
         detail = "No port is free for it."

@@ -81,9 +81,7 @@ TITLES = {"alias": "Spellings", "header": "Names of the columns"}
 
 
 def check_reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a file is read: the options that differ from the defaults. Raise an InputError for
-    one that there is not, or that has a wrong value.
-    """
+    """Return the options that differ from the defaults; raise an InputError for a wrong one."""
     for name, value in given.items():
         if name not in DEFAULTS:
             raise InputError(f"reading has no option {name!r}")
@@ -197,9 +195,7 @@ def find_tool(sources: list[Source], layout: Options) -> Export | None:
 
 
 def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
-    """Guess the column of each role by its name, unless the values show that a row holds several
-    votes.
-    """
+    """Guess the column of each role by its name, unless a row holds several votes."""
     opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
@@ -263,9 +259,7 @@ def _texts(head: pl.DataFrame) -> list[list[str | None]]:
 
 
 def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
-    """Return labels that look like a misspelled class, and that class, such as hatefull and
-    hateful.
-    """
+    """Return labels that look like one misspelled class, such as hatefull and hateful."""
 
     # short ones and those with digits may well be classes
     def may_be(name: str) -> bool:

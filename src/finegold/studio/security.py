@@ -113,9 +113,7 @@ class Rules:
     codes: Codes = field(default_factory=Codes)
 
     def knows_host(self, header: str) -> bool:
-        """Return whether the Host header is an IP address or a name of this machine: DNS can rebind
-        neither.
-        """
+        """Return whether the Host header names this machine in a way that DNS cannot rebind."""
         name, _, port = (
             header.rpartition(":")
             if not header.endswith("]") and ":" in header
@@ -190,9 +188,7 @@ class Guard:
         await answer({**scope, "visitor": visitor}, receive_limited, send_with_headers)
 
     def _welcome(self, newcomer: Visitor) -> Response:
-        """Set the session cookie, which scripts and other sites cannot use, on the way to the first
-        page.
-        """
+        """Set the session cookie, which scripts and other sites cannot use; go to the first page."""
         page = self.rules.first_page if newcomer.project is None else f"/#/p/{newcomer.project}"
         cookie = f"{self.cookie}={newcomer.session}; Path=/; HttpOnly; SameSite=Strict"
         return Response(None, 303, {"location": page, "set-cookie": cookie})
@@ -283,9 +279,7 @@ register_url_convertor("at", Place())
 
 @dataclass(frozen=True)
 class Right:
-    """Who may call a route: the owner all, reviewers only those of the project that they were
-    invited to.
-    """
+    """Who may call a route: the owner all, reviewers only those of their project."""
 
     # may call it
     reviewers: bool
@@ -321,7 +315,6 @@ def visitor_of(request: Request) -> Visitor:
 
 
 def right_of(route: BaseRoute) -> Right | None:
-    """Return the right that a route declares."""
     declared: list[Any] = [each.dependency for each in getattr(route, "dependencies", ())]
     return next((each for each in declared if isinstance(each, Right)), None)
 

@@ -120,7 +120,6 @@ class Plan:
 
     @property
     def link(self) -> str:
-        """The address that the owner opens."""
         return f"{self.address}/?token={self.rules.token}"
 
     @property

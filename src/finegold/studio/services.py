@@ -106,7 +106,6 @@ class Holds:
         return self._held.get((queue, reviewer), (None, 0.0))[0]
 
     def hold(self, queue: Any, reviewer: str, task: Any | None) -> None:
-        """Hold this task for the reviewer instead of the one before; None: no task."""
         end = 0.0 if task is None else time.monotonic() + HOLD_SECONDS
         self._held[queue, reviewer] = (task, end)
 
@@ -135,7 +134,6 @@ class Job:
             raise Cancelled
 
     def shown(self) -> dict[str, Any]:
-        """Return what pages show."""
         return {name: value for name, value in vars(self).items() if name != "cancelled"}
 
 
@@ -164,15 +162,12 @@ class Jobs:
         self.notify(job.project)
 
     def cancel(self, project: int) -> None:
-        """Cancel all jobs of the project."""
         for job in list(self._active):
             if job.project == project:
                 job.cancelled.set()
 
     def report(self, job: Job) -> None:
-        """Tell open tabs of progress, at most once per SECONDS_BETWEEN_UPDATES; end a cancelled
-        job.
-        """
+        """Tell open tabs of progress, if it is time for it; end a cancelled job."""
         job.check()
         if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
             self._last_update = time.monotonic()
@@ -258,7 +253,6 @@ class Project:
 
     @property
     def row(self) -> Row:
-        """Its row; raises a Problem if it was deleted."""
         return self.store.project(self.id)
 
     @cached_property
@@ -309,9 +303,7 @@ def get_reviewer(
     request: Request,
     x_finegold_reviewer: Annotated[str, Header(max_length=1000, description="Your name.")] = "",
 ) -> str:
-    """Return the name that belongs to the token, or else the one that the client gives, which is
-    percent-encoded.
-    """
+    """Return the name of the token, or else the one that the client gives, percent-encoded."""
     name: str = visitor_of(request).name or unquote(x_finegold_reviewer)
     return name.strip()[:MAX_REVIEWER_LENGTH]
 

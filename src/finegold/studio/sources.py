@@ -82,9 +82,7 @@ def reading_options() -> list[dict[str, Any]]:
 
 @router.post("/sample", dependencies=ONLY_OWNER, status_code=201)
 def open_sample(services: ServicesDep) -> Row:
-    """Create a project of the sample: two LLM judges and two people compare the answers to 300
-    instructions.
-    """
+    """Create a project in which two LLM judges and two people compare answers."""
     blob = services.files.keep(write_with_texts, ".csv")
     project = create_project(services, SAMPLE)
     given = {"kind": "votes", "state": "in", "name": SAMPLE, "blob": blob, "at": now()}
@@ -121,9 +119,7 @@ def add_source(
     path: Received,
     kind: Annotated[Kind | None, Query(description="By default, the columns decide.")] = None,
 ) -> Row:
-    """Add a file as a draft: the body of the request, or a file or a folder of the studio's folder
-    if the body is empty.
-    """
+    """Add a file as a draft: the body, or, if that is empty, a file or a folder of the folder."""
     blob, place, source = None, None, path
     if path.stat().st_size:
         blob, shown = project.store.keep_file(path), safe_name(name)
@@ -164,9 +160,7 @@ def _is_of_one(seen: Row) -> bool:
 
 
 def _first_reading(project: Project, seen: Row, name: str) -> Row:
-    """Return how to read a new file: as the first one if it has its columns, otherwise as its own
-    columns say; labels are spelled as in the others.
-    """
+    """Return how to read a new file: as the first one if it has its columns, else as a guess."""
     guess: Row = dict(seen["guess"])
     for row in vote_sources(project)[:1]:
         first = row["reading"]
@@ -210,7 +204,6 @@ def see_source(
 
 
 def _propose(project: Project, row: Row, path: Path, seen: Row | None) -> Row | None:
-    """Return what a draft would change."""
     reading, known = row["reading"], vote_sources(project)
     if row["kind"] == "votes":
         # the first file is looked at as it is read
@@ -266,7 +259,6 @@ def _find(project: Project, source: int) -> Row:
 
 
 def _changed(row: Row, changed: str | Row) -> Row:
-    """Return how a source is read with some options changed."""
     try:
         more = json.loads(changed) if isinstance(changed, str) else changed
         return check_reading({**row["reading"], **more})
@@ -276,10 +268,7 @@ def _changed(row: Row, changed: str | Row) -> Row:
 
 @router.patch("/projects/{project:id}/sources/{source:id}", dependencies=ONLY_OWNER)
 def change_source(project: ProjectDep, source: int, change: Change) -> Row:
-    """Change how a source is read, take it in, or remove it. Votes are then fitted again.
-
-    How labels are spelled changes in all sources of votes.
-    """
+    """Change how a source is read (its spellings: for all sources), take it in, or remove it."""
     store, row = project.store, _find(project, source)
     was_draft, kind = row["state"] == "draft", change.kind or row["kind"]
     names = {name: each for name in ("task", "label") if (each := getattr(change, name))}

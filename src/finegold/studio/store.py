@@ -147,7 +147,6 @@ class Store:
         return self.run(sql, *_written(values))
 
     def update(self, table: str, key: int, **values: Any) -> None:
-        """Change columns of the row with this id."""
         columns = ", ".join(f"{name} = ?" for name in values)
         self.run(f"UPDATE {table} SET {columns} WHERE id = ?", *_written(values), key)
 
@@ -163,7 +162,6 @@ class Store:
         return blob
 
     def copy_to(self, blob: int, path: Path) -> None:
-        """Write a stored file to a path."""
         parts = self.rows("SELECT part FROM blob WHERE id = ? ORDER BY part", blob)
         with path.open("wb") as file:
             for part in parts:

@@ -9,13 +9,11 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
-from finegold.api.result import Result
-from finegold.insight.spam import KINDS, spam
 from finegold.results.matrices import matrices
 from finegold.results.metrics import exact_interval
 from finegold.studio import judging, measuring
 from finegold.studio.items import contents
-from finegold.studio.loaded import Codes, LoadedResult, Mask, plan_of
+from finegold.studio.loaded import Codes, LoadedResult, Mask
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER, REVIEWERS, REVIEWERS_WHO_SEE, visitor_of
 from finegold.studio.services import Project, ProjectDep, plain_name
@@ -131,9 +129,7 @@ def task(project: ProjectDep, at: int, request: Request) -> Row:
 
 @router.get("/annotators", dependencies=REVIEWERS_WHO_SEE)
 def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()]) -> Row:
-    """Return a page of annotators with their expected accuracy, and whom to retrain or drop, as
-    `finegold next` does.
-    """
+    """Return a page of annotators, and whom to retrain or drop, as `finegold next` does."""
     shown, result = project.shown, project.shown.result
     keys = {
         "annotator": np.arange(len(result.accuracy)),
@@ -145,7 +141,7 @@ def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()])
     names = result.annotator_names
     advice = [
         {"annotator": text_of(names[each.annotator]), "advice": each.action, "why": each.why}
-        for each in shown.view(plan_of).advice
+        for each in shown.plan.advice
     ]
     rows = _lines(project, codes)
     return {"total": total, "rows": rows, "advice": advice}
@@ -179,15 +175,9 @@ def _checked(project: Project) -> tuple[Codes, Codes]:
     return np.bincount(who[known], minlength=n), np.bincount(who[right], minlength=n)
 
 
-def _suspicions(result: Result) -> list[str]:
-    if result.label_sets is not None:
-        return [""] * len(result.accuracy)
-    return [KINDS.get(kind, "") for kind in spam(result).kind]
-
-
 def _lines(project: Project, codes: Sequence[int]) -> list[Row]:
     result = project.shown.result
-    names, suspicions = to_list(result.annotator_names), project.shown.view(_suspicions)
+    names, suspicions = to_list(result.annotator_names), project.shown.suspicions
     n_known, right = _checked(project)
     lines = []
     for code in codes:

@@ -26,7 +26,6 @@ HIDDEN: Row = {
 
 
 def view_tasks(project: Project, codes: Sequence[int]) -> list[Row]:
-    """Return tasks with all details."""
     result, views = project.shown, []
     for code, content in zip(codes, content_of(project, codes), strict=True):
         name = result.task_name(code)

@@ -36,7 +36,6 @@ MAX_PARTS = 6
 
 
 def vote_sources(project: Project) -> list[Row]:
-    """Return the sources of votes in their order."""
     return project.rows(
         "SELECT * FROM source WHERE project = ? AND kind = 'votes' AND state = 'in' ORDER BY id"
     )
@@ -54,7 +53,6 @@ def key_of(project: Project) -> dict[str, Any]:
 
 
 def votes_of(project: Project, job: Job | None = None) -> Annotations:
-    """Return the votes of a project."""
     votes: Annotations | None = None
     people: dict[str, str] = {}
     for row in vote_sources(project):
@@ -68,7 +66,6 @@ def votes_of(project: Project, job: Job | None = None) -> Annotations:
 
 
 def read_part(project: Project, row: Row, job: Job | None = None) -> Annotations:
-    """Read the votes of one source."""
     kept, key = project.services.parts, json.dumps(version_of(row))
     if key not in kept:
         path = project.files.path_of(row)
@@ -114,9 +111,7 @@ def recode(
     classes: Mapping[str, Any] | None = None,
     without: Collection[str] = (),
 ) -> Annotations:
-    """Return the votes with other names of annotators and classes, without those of some
-    annotators.
-    """
+    """Return votes with other names of annotators and classes, without those of some annotators."""
     task, who, label = votes.votes()
     everyone, new_who = _rename(votes.annotator_names, people or {})
     every_class, new_label = _rename(votes.class_names, classes or {})
@@ -152,9 +147,7 @@ def _rename(names: Names, meant: Mapping[str, Any]) -> tuple[Names, Any]:
 
 
 def with_truths(votes: Annotations, truths: Mapping[Any, Any]) -> tuple[Annotations, int]:
-    """Return votes with truths that people or files gave, besides those of their own file, and how
-    many were used.
-    """
+    """Return votes with truths besides those of their own file, and how many were used."""
     codes = match(truths, votes.task_names)
     place = {text_of(label): code for code, label in enumerate(to_list(votes.class_names))}
     gold, sets, n_used = votes.gold.copy(), list(votes.gold_sets), 0
