@@ -1,4 +1,4 @@
-"""A studio that the tests of a module share, and a new project in it."""
+"""A studio that the tests of a module share."""
 
 import pytest
 
@@ -10,9 +10,3 @@ from tests.support.studio_helpers import studio_in_thread
 def studio(tmp_path_factory):
     with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
         yield client
-
-
-@pytest.fixture
-def project(studio):
-    """The sample, read anew."""
-    return studio.read_sample(studio.folder)

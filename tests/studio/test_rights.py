@@ -1,14 +1,14 @@
 """Who may call which route, in every form of an address: deny by default."""
 
 import itertools
+import re
 
-import httpx
 import pytest
 from fastapi import APIRouter
 
 from finegold.studio import serve
 from finegold.studio.security import ONLY_OWNER, check_rights, right_of
-from tests.support.studio_helpers import TOKEN, WAIT, studio_in_thread
+from tests.support.studio_helpers import TOKEN, studio_in_thread
 
 ROUTES = sorted(
     (method, f"/api{route.path}")
@@ -25,20 +25,13 @@ JUDGING = {
 }
 ANYWHERE = {("GET", "/api/me"), ("GET", "/api/projects")}
 # What they may read besides where they see the votes.
-SEEING = {
-    *(
-        ("GET", f"{INSIDE}/{name}")
-        for name in ("tasks", "annotators", "judgements", "history", "summary")
-    ),
-    *(("GET", f"{INSIDE}/{name}") for name in ("sources", "samples", "export/{name}")),
-    ("GET", f"{INSIDE}/annotators/{{at:at}}"),
-    ("GET", f"{INSIDE}/sections/{{name}}"),
-}
+SEEN = ("tasks", "annotators", "annotators/{at:at}", "judgements", "history", "summary")
+SEEN = (*SEEN, "sources", "samples", "export/{name}", "sections/{name}")
+SEEING = {("GET", f"{INSIDE}/{name}") for name in SEEN}
 ODD = (
     *("+1", "%2B1", "%201", "1%20", "1.0", "01", "0" * 20 + "1", "-1", "1e0", "1%0A", "%0A1"),
     *("1%00", "0x1", "1_0", "%EF%BC%91", "1;", "1%2F", "1,1", "0", "%5B1%5D", "9" * 40, "x"),
 )
-NOTHING_THERE = "Not Found"
 REFUSED = {
     *("Not Found", "There is no such page", "There is no such project", "Reviewers judge tasks"),
     *("This project is judged blindly", "The token is missing or wrong"),
@@ -53,27 +46,11 @@ def people(tmp_path_factory):
         studio.at(open_one, "PATCH", json={"blind": False})
         for project in (blind, open_one):
             studio.at(project, "POST", "/samples", json={"n": 10})
-        tokens = {"owner": TOKEN, "nobody": "nobody"}
-        for name, project in {
-            "blind": blind,
-            "sees": open_one,
-            "of another": third,
-            "revoked": open_one,
-        }.items():
-            tokens[name] = studio.at(project, "POST", "/people", json={"name": name})["token"]
+        of = {"blind": blind, "sees": open_one, "of another": third, "revoked": open_one}
+        clients = {name: studio.invite(project, name) for name, project in of.items()}
+        clients |= {"owner": studio.with_token(TOKEN), "nobody": studio.with_token("nobody")}
         studio.good("DELETE", f"/api/projects/{open_one}/people?name=revoked")
-        clients = {
-            name: httpx.Client(
-                base_url=studio.address,
-                headers={"authorization": f"Bearer {token}"},
-                timeout=WAIT,
-            )
-            for name, token in tokens.items()
-        }
         studio.numbers = {"blind": blind, "open": open_one}
-        studio.fit_of = {
-            project: studio.at(project, "GET")["shown"] for project in (blind, open_one)
-        }
         yield studio, clients
         for client in clients.values():
             client.close()
@@ -89,15 +66,10 @@ def ask(client, method, address):
 
 
 def address_of(path, project, at="0"):
-    for name, value in {
-        "{project:id}": project,
-        "{at:at}": at,
-        "{place:at}": "0",
-        "{name}": "labels.csv" if "export" in path else "quality",
-        "{source:id}": "77",
-        "{sample:id}": "77",
-    }.items():
-        path = path.replace(name, str(value))
+    name = "labels.csv" if "export" in path else "quality"
+    values = {"{project:id}": project, "{at:at}": at, "{place:at}": "0", "{name}": name}
+    for each, value in (values | {"{source:id}": "77", "{sample:id}": "77"}).items():
+        path = path.replace(each, str(value))
     assert "{" not in path, path
     return path if "?" in path else f"{path}?name=x.csv"
 
@@ -106,19 +78,12 @@ def test_every_route_of_the_application_declares_a_right_and_one_without_is_not_
     for router in serve.ROUTERS:
         check_rights(router.routes)
     served = serve.make_app(None)
-    listed = {
-        (method.upper(), path)
-        for path, found in served.openapi()["paths"].items()
-        for method in found
-    }
-    convertors = (":id", ":at")
-    plain = {
-        (method, path.replace(convertors[0], "").replace(convertors[1], ""))
-        for method, path in ROUTES
-    }
-    assert listed == plain
+    paths = served.openapi()["paths"].items()
+    listed = {(method.upper(), path) for path, found in paths for method in found}
+    assert listed == {(method, re.sub(":(id|at)", "", path)) for method, path in ROUTES}
     # besides the API there are the page, its scripts, styles and the schema, which tell nothing of a project
-    others = [route.path for route in served.routes if hasattr(route, "path")]
+    found = [route.path for route in served.routes if hasattr(route, "path")]
+    others = [path for path in found if path == "/api/openapi.json" or path[:5] != "/api/"]
     assert sorted(others) == ["/", "/api/openapi.json", "/report.css", "/static"]
     bare = APIRouter()
     bare.get("/projects/{project:id}/secret")(lambda project: None)
@@ -132,18 +97,11 @@ def test_every_route_of_the_application_declares_a_right_and_one_without_is_not_
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_a_route_is_open_to_those_whom_it_names_and_to_nobody_else(people, method, path):
     studio, clients = people
-    allowed = {
-        "nobody": set(),
-        "revoked": set(),
-        "blind": JUDGING | ANYWHERE,
-        "sees": JUDGING | ANYWHERE | SEEING,
-        "of another": ANYWHERE,
-    }
+    allowed = {"nobody": set(), "revoked": set(), "of another": ANYWHERE}
+    allowed |= {"blind": JUDGING | ANYWHERE, "sees": JUDGING | ANYWHERE | SEEING}
+    own = {"blind": studio.numbers["blind"], "sees": studio.numbers["open"]}
     for number, (name, known) in itertools.product(studio.numbers.values(), allowed.items()):
-        is_theirs = (
-            name not in ("blind", "sees")
-            or number == studio.numbers[{"blind": "blind", "sees": "open"}[name]]
-        )
+        is_theirs = own.get(name, number) == number
         is_open = (method, path) in known and (is_theirs or "{project" not in path)
         status, title = ask(clients[name], method, address_of(path, number))
         assert (title in REFUSED) != is_open, (name, number, status, title)
@@ -174,7 +132,7 @@ def test_an_id_in_another_form_is_of_no_project(people, method, path):
 def test_a_result_in_memory_is_not_shown_to_people_of_another_project(people):
     studio, clients = people
     own, other = studio.numbers["open"], studio.numbers["blind"]
-    foreign = studio.fit_of[other]
+    foreign = studio.at(other, "GET")["shown"]
     assert studio.get(f"/api/projects/{other}/summary?fit={foreign}").status_code == 200
     for name in ("sees", "owner"):
         for path in ("summary", "tasks", "tasks/0", "annotators", "export/votes.csv"):
@@ -185,11 +143,8 @@ def test_a_result_in_memory_is_not_shown_to_people_of_another_project(people):
 def test_the_stream_of_events_ends_when_the_link_is_revoked(people):
     studio, _ = people
     project = studio.numbers["open"]
-    token = studio.at(project, "POST", "/people", json={"name": "soon gone"})["token"]
-    headers = {"authorization": f"Bearer {token}"}
-    with httpx.stream(
-        "GET", f"{studio.address}/api/projects/{project}/events", headers=headers, timeout=WAIT
-    ) as answer:
+    client = studio.invite(project, "soon gone")
+    with client, client.stream("GET", f"/api/projects/{project}/events") as answer:
         lines = (line for line in answer.iter_lines() if line)
         assert next(lines).startswith("data: {")
         studio.good("DELETE", f"/api/projects/{project}/people?name=soon gone")

@@ -142,7 +142,9 @@ class Client(httpx.Client):
 
     def invite(self, project, name):
         """A client of a reviewer of this project."""
-        token = self.at(project, "POST", "/people", json={"name": name})["token"]
+        return self.with_token(self.at(project, "POST", "/people", json={"name": name})["token"])
+
+    def with_token(self, token):
         headers = {"authorization": f"Bearer {token}"}
         return httpx.Client(base_url=self.address, headers=headers, timeout=WAIT, verify=False)
 
