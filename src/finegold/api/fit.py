@@ -245,9 +245,7 @@ def _check_sets(method: Method, options: FitOptions) -> None:
 # ---- What functions of Python are given
 
 
-def split(
-    keywords: Mapping[str, Any], method: Any = None, **reading_defaults: Any
-) -> tuple[FitOptions, ReadOptions]:
+def split(keywords: Mapping[str, Any], method: Any = None) -> tuple[FitOptions, ReadOptions]:
     """Return the options of the fit and those of reading among the keywords of a function."""
     of_fit, of_reading = options_of(FitOptions), options_of(ReadOptions)
     if unknown := [name for name in keywords if name not in {*of_fit, *of_reading, "on_step"}]:
@@ -256,7 +254,7 @@ def split(
         raise InputError(f"there is no option {unknown[0]}{near or is_setting}")
     fitting = {name: value for name, value in keywords.items() if name in of_fit}
     reading = {name: value for name, value in keywords.items() if name in of_reading}
-    return FitOptions(method=method, **fitting), ReadOptions(**reading_defaults | reading)
+    return FitOptions(method=method, **fitting), ReadOptions(**reading)
 
 
 def result_of(
