@@ -10,7 +10,6 @@ one thread and a time limit; what crashes or takes too long is shown as such, wi
 from __future__ import annotations
 
 import argparse
-import io
 import itertools
 import json
 import os
@@ -25,7 +24,7 @@ from bench.machine import BENCH, RESULTS, describe
 from finegold.methods.lookup import DEFAULT_METHOD
 from finegold.system.files import write_bytes
 from paper.data import DATA_SETS, present
-from paper.page import Block, Heading, Picture, Table, write
+from paper.page import Block, Heading, Table, write
 
 ENVIRONMENT = BENCH / ".venv-rivals"
 REQUIREMENTS = BENCH / "rivals" / "rivals.txt"
@@ -174,33 +173,15 @@ def _options() -> argparse.Namespace:
 
 
 TITLE = "Finegold and other libraries on the same votes"
-COLOURS = [
-    "#7a0c2e",
-    "#3b76af",
-    "#e08214",
-    "#3f8f5f",
-    "#8c6bb1",
-    "#8c8c8c",
-    "#f4a582",
-    "#1b9e9e",
-    "#c2a500",
-    "#555555",
-]
-MARKERS = "os^vDPX*<>h"
-REFERENCE = ("finegold", "ptbcc")
 
 
 def write_page(kept: Path, out: Path) -> Path:
-    """rivals.html, and rivals.md with its pictures in a folder beside it."""
+    """rivals.html and rivals.md."""
     found = json.loads(kept.read_text())
     names = sorted(
         {f["data"] for f in found["figures"]}, key=lambda name: DATA_SETS[name].counts[-1]
     )
-    pictures = {"seconds": _plot(found["figures"], names, "seconds")}
-    (out / "rivals").mkdir(parents=True, exist_ok=True)
-    for what, png in pictures.items():
-        (out / "rivals" / f"{what}.png").write_bytes(png)
-    return write(out, "rivals", TITLE, _blocks(found, names), pictures)
+    return write(out, "rivals", TITLE, _blocks(found, names), {})
 
 
 def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
@@ -216,10 +197,6 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
         "code is loaded then. Memory is the peak of the whole process, libraries included.",
         f"Versions: {versions}. Settings are each library's defaults.",
         _table(figures, names),
-        Picture(
-            "seconds",
-            "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel.",
-        ),
         Heading("What failed"),
         _failures(figures) or ["nothing"],
         Heading("Notes"),
@@ -276,64 +253,6 @@ def _failures(figures: list[dict[str, Any]]) -> list[str]:
         f"{library} {method} on {', '.join(names)}: {said}"
         for (library, method, said), names in befell.items()
     ]
-
-
-def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    libraries = list(dict.fromkeys(f["library"] for f in figures))
-    figure = Figure(figsize=(12, 7.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(2, -(-len(libraries) // 2), sharex=True, sharey=True).ravel()
-    for panel, library in zip(panels, libraries, strict=False):
-        chosen = [pair for pair in _methods(figures) if pair[0] == library and pair != REFERENCE]
-        for number, pair in enumerate(chosen):
-            _draw(
-                panel,
-                figures,
-                names,
-                pair,
-                what,
-                COLOURS[1 + number % 9],
-                MARKERS[1 + number % 10],
-                1.2,
-            )
-        _draw(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
-        panel.set_title(library, loc="left", fontweight="bold", fontsize=10)
-        panel.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=7, frameon=False
-        )
-        panel.grid(color="#dddddd", linewidth=0.6)
-        panel.set(xscale="log", yscale="log")
-    for panel in panels[len(libraries) :]:
-        panel.set_axis_off()
-    figure.supxlabel("number of labels")
-    figure.supylabel("seconds of a fit")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
-
-
-def _draw(
-    panel: Any,
-    figures: list[Any],
-    names: list[str],
-    pair: tuple[str, str],
-    what: str,
-    colour: str,
-    mark: str,
-    width: float,
-) -> None:
-    of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
-    points = [
-        (DATA_SETS[name].counts[-1], of_set[name]) for name in names if of_set.get(name) is not None
-    ]
-    label = "finegold PTBCC" if pair == REFERENCE else pair[1]
-    if points:
-        panel.plot(
-            *zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label
-        )
 
 
 if __name__ == "__main__":

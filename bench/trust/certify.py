@@ -2,7 +2,6 @@
 
 python -m bench.trust.certify              every real set with 500 truths or more, 200 audits each: five minutes
 python -m bench.trust.certify --audits 50  quicker
-python -m bench.trust.certify --choice     the gain of choosing a method, on sets with less than 400,000 votes x classes
 
 Each set becomes a population of 10,000 tasks, drawn with replacement from its tasks with a known truth. Means are over
 families (`families.json`), the lowest figure is that of a single set. Nothing is tuned here: the designs are those of
@@ -29,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.machine import SHARED
-from bench.real_data import RealSet, load
+from bench.real_data import load
 from finegold.api.certify import BANDS, LEAST_FOR_PART
 from finegold.api.fit import fit
 from finegold.insight import certify as c
@@ -50,11 +49,6 @@ Codes = NDArray[np.int64]
 
 def main() -> None:
     options = _options()
-    if options.choice:
-        report_choice(
-            [choose(data, options.audits) for data in load(options.shared, options.only, fast=True)]
-        )
-        return
     rows = []
     for data in load(options.shared, options.only):
         known = data.truth >= 0
@@ -162,50 +156,6 @@ def audit_strata(confidence: Floats, right: Bools, n: int, generator: np.random.
     return c.accepted_strata(sizes, stratum[chosen], ~right[chosen], mean, 0.05)
 
 
-def choose(data: RealSet, audits: int) -> dict[str, Any]:
-    """Return the gain on unchecked tasks, if the method is chosen by n checks, and the best possible gain."""
-    votes, known = data.annotations(), data.truth >= 0
-    row: dict[str, Any] = {"family": data.family, "set": data.name}
-    if known.sum() < LEAST_TRUTHS:
-        return row
-    labels = np.array(
-        [fit(make_method(name, {}), votes).label_codes for name in ("anchored", *RIVALS)]
-    )[:, known]
-    right = (labels == data.truth[known]).astype(float)
-    differing = np.flatnonzero((labels != labels[0]).any(axis=0))
-    generator = np.random.default_rng(1)
-    row["best"] = float((right.mean(axis=1) - right[0].mean()).max())
-    for n in CALIBRATING:
-        gains = []
-        for _ in range(audits):
-            checked = generator.choice(differing, min(n, len(differing)), replace=False)
-            gain = right[1:, checked] - right[0, checked]
-            error = (
-                gain.std(axis=1, ddof=1) / np.sqrt(len(checked))
-                if len(checked) > 1
-                else np.ones(len(gain))
-            )
-            best = int(gain.mean(axis=1).argmax()) if len(checked) else 0
-            is_better = len(checked) > 1 and gain[best].mean() > error[best]
-            rest = np.setdiff1d(np.arange(right.shape[1]), checked)
-            gains.append(
-                (right[best + 1, rest] - right[0, rest]).mean() if is_better and len(rest) else 0.0
-            )
-        row[f"choice {n}"] = float(np.mean(gains))
-    print(f"{data.name:24} best {100 * row['best']:+.2f}", flush=True)
-    return row
-
-
-def report_choice(rows: list[dict[str, Any]]) -> None:
-    rows = [row for row in rows if "best" in row]
-    families = sorted({row["family"] for row in rows})
-    print(f"\n{len(rows)} sets in {len(families)} families; points gained on unchecked tasks\n")
-    print("| checks | gain | worst family |\n|---|---|---|")
-    for key in ("best", *(f"choice {n}" for n in CALIBRATING)):
-        means = [100 * np.mean([row[key] for row in rows if row["family"] == f]) for f in families]
-        print(f"| {key} | {np.mean(means):+.2f} | {min(means):+.2f} |")
-
-
 def ece(confidence: Floats, right: Bools) -> float:
     """Return the expected calibration error over bins of equal width."""
     group = np.minimum((confidence * BINS).astype(int), BINS - 1)
@@ -282,7 +232,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--audits", type=int, default=200)
-    parser.add_argument("--choice", action="store_true")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 

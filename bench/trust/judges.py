@@ -1,10 +1,8 @@
-"""LLM judges: figures, order, intervals and labels on published logs; rankings and time on simulated ones.
+"""LLM judges: figures, order, intervals and labels on published logs.
 
 python -m bench.trust.judges --logs ../shared/logs    figures beside those of pandas, order by truths, coverage, labels
 python -m bench.trust.judges --real ../shared/real    the same order, coverage and labels on panels of LLMs
 python -m bench.trust.judges --logs ../shared/logs --rates    what would pass, and whether judges may replace people
-python -m bench.trust.judges --ranking                strengths of systems, over 200 draws
-python -m bench.trust.judges --speed                  1,000,000 verdicts of 20 judges
 """
 
 from __future__ import annotations
@@ -13,13 +11,9 @@ import argparse
 import contextlib
 import gzip
 import json
-import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,12 +23,10 @@ from scipy.stats import spearmanr
 import finegold
 from finegold.insight.judges import people
 from finegold.insight.judges.answers import MIN_GOLD, Share
-from finegold.insight.judges.ranking import Games, fit_strengths
 from finegold.insight.judges.rates import rate_of
 from finegold.insight.judges.scores import FIGURES, best_first, score_judges
 from finegold.io.judge_logs import OF_CALLS, merge_calls, only_judges
 from finegold.judges import JudgeLog, JudgeReport
-from tests.support.judge_log import simulate_log
 
 GIVEN = (0, 25, 50, 100)  # numbers of known truths
 N_KNOWN = 50
@@ -43,8 +35,7 @@ MOST_ITEMS = 1000  # for coverage and labels, drawn at random
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("ranking", "speed", "rates"):
-        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--rates", action="store_true")
     parser.add_argument("--logs", type=Path)
     parser.add_argument("--real", type=Path)
     parser.add_argument("--draws", type=int, default=200)
@@ -57,10 +48,6 @@ def main() -> None:
         logs(chosen.logs, chosen.draws)
     if chosen.real:
         real(chosen.real, chosen.draws)
-    if chosen.ranking:
-        ranking(chosen.draws)
-    if chosen.speed:
-        speed()
 
 
 def logs(folder: Path, n_draws: int) -> None:
@@ -396,67 +383,6 @@ def real(folder: Path, n_draws: int) -> None:
         order(log, n_draws)
         coverage(log, n_draws)
         labels(log, report, n_draws=max(n_draws // 10, 3))
-
-
-def ranking(n_draws: int) -> None:
-    """Print how often the interval of a strength has the strength that the verdicts were drawn with."""
-    theta = np.linspace(1.0, -1.0, 6)
-    position, tie = np.array([0.2, 0.6, -0.1, 0.0]), np.log([0.3, 0.5, 0.2, 0.8])
-    inside = []
-    for seed in range(n_draws):
-        games = draw_games(np.random.default_rng(seed), theta, position, tie)
-        found = fit_strengths(games, n_draws=400, seed=seed)
-        low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
-        inside.append((low <= theta) & (theta <= high))
-    print(
-        f"{np.mean(inside):.1%} of the 95 % intervals hold the strength (6 systems, {n_draws} draws)"
-    )
-
-
-def draw_games(
-    rng: np.random.Generator,
-    theta: np.ndarray,
-    position: np.ndarray,
-    tie: np.ndarray,
-) -> Games:
-    """Draw verdicts of all judges on 400 pairs, in both orders."""
-    n_items, S, J = 400, len(theta), len(position)
-    a = rng.integers(0, S, n_items)
-    b = (a + rng.integers(1, S, n_items)) % S
-    item, judge, order = (
-        part.ravel()
-        for part in np.meshgrid(np.arange(n_items), np.arange(J), [1, -1], indexing="ij")
-    )
-    eta = (theta[a] - theta[b])[item] + position[judge] * order
-    weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.exp(tie)[judge]])
-    sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
-    outcome = np.minimum((rng.random(len(item)) > sums).sum(axis=0), 2)
-    flat = np.ones(len(item))
-    return Games(a[item], b[item], judge, order.astype(float), outcome, flat, item, S, J, n_items)
-
-
-def speed() -> None:
-    """Print the seconds that a million verdicts of 20 judges take."""
-    drawn = simulate_log(20, 10, 25_000, seed=3)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.csv"
-        pl.DataFrame(drawn.columns).write_csv(path)
-        finegold.judges.assess(
-            pl.DataFrame({name: values[:2000] for name, values in drawn.columns.items()})
-        )  # compiles
-        log = timed("read", lambda: finegold.judges.read(path))
-    report = timed("judges", lambda: finegold.judges.assess(log))
-    timed("rank", report._rank)
-
-
-def timed(name: str, work: Callable[[], Any]) -> Any:
-    start, cpu = time.perf_counter(), time.process_time()
-    found = work()
-    print(
-        f"{name:8s} {time.perf_counter() - start:6.2f} s, {time.process_time() - cpu:6.2f} s of CPU",
-        flush=True,
-    )
-    return found
 
 
 if __name__ == "__main__":

@@ -206,7 +206,6 @@ def _options() -> argparse.Namespace:
 Floats = NDArray[np.float64]
 
 NEAR = 0.005  # half a point of accuracy
-COLOURS = {"random": "#8c8c8c", "next": "#7a0c2e"}
 
 BEGIN, END = "<!-- made by bench/trust/next.py -->\n", "<!-- end -->"
 
@@ -214,7 +213,6 @@ BEGIN, END = "<!-- made by bench/trust/next.py -->\n", "<!-- end -->"
 def write_page(kept: dict[str, Any], folder: Path) -> None:
     figures = kept["figures"]
     found = {name: _figures(figures, name) for name in figures["full"]}
-    _plot(figures, folder / "next.svg")
     page = folder / "next.md"
     before, _, rest = page.read_text().partition(BEGIN)
     page.write_text(before + BEGIN + _table(found) + "\n" + END + rest.partition(END)[2])
@@ -263,43 +261,6 @@ def _table(found: dict[str, dict[str, float]]) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _plot(figures: dict[str, Any], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "finegold"  # the same figures make the same file
-    import matplotlib.pyplot as plt
-
-    names = list(figures["full"])
-    columns = min(len(names), 5)
-    rows = -(-len(names) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(2.6 * columns, 2.3 * rows), squeeze=False, layout="constrained"
-    )
-    for axis in axes.flat[len(names) :]:
-        axis.set_axis_off()
-    for axis, name in zip(axes.flat, names, strict=False):
-        axis.axhline(figures["full"][name], color="black", linewidth=0.6, linestyle=":")
-        for kind, colour in COLOURS.items():
-            share, accuracy = _curves(figures, name, kind)
-            axis.plot(100 * share, accuracy.mean(axis=0), color=colour, label=kind)
-            axis.fill_between(
-                100 * share,
-                accuracy.min(axis=0),
-                accuracy.max(axis=0),
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
-            )
-        axis.set_title(name, fontsize=9)
-        axis.tick_params(labelsize=7)
-    axes[0, 0].legend(fontsize=7, frameon=False)
-    figure.supxlabel("votes revealed, %", fontsize=9)
-    figure.supylabel("accuracy", fontsize=9)
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
 
 
 if __name__ == "__main__":

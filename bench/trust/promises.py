@@ -2,7 +2,6 @@
 
 python -m bench.trust.promises           sets of ../shared/real with less than 400,000 votes x classes: ten minutes
 python -m bench.trust.promises --all     all of them
-python -m bench.trust.promises --split   limits of spammers and advice from half of the families, measured on the others
 
 A promise of a set is the share of cases in which it held: of annotators whose interval contains their accuracy, of
 advice that was right by the truths, and so on. The table has the mean over families (`families.json`), the lowest
@@ -33,8 +32,6 @@ from bench.machine import SHARED
 from bench.real_data import RealSet, load
 from finegold.api.fit import fit
 from finegold.api.result import Result
-from finegold.insight import next_votes
-from finegold.insight import spam as spam_module
 from finegold.insight.agreement import MIN_TASKS, agreement, alpha, counts_of
 from finegold.insight.calibration import calibration
 from finegold.insight.next_votes import expected_gains, plan
@@ -50,22 +47,12 @@ GOLDS = 50
 NEAR_CHANCE = 0.15  # balanced accuracy above chance below which votes are useless
 LEAST_TRUTHS = 100
 DRAWS = 20  # samples of tasks or truths of each set
-LIMITS = [(votes, gap) for votes in (5, 10, 20, 40) for gap in (0.0, 0.05, 0.1)]
-SPLITS, WANTED = 20, 0.9
 
 Held = tuple[str, float, int]
 
 
 def main() -> None:
     options = _options()
-    if options.split:
-        report_split(
-            [
-                measure_limits(data)
-                for data in load(options.shared, options.only, fast=not options.all)
-            ]
-        )
-        return
     rows: list[dict[str, Any]] = []
     for data in load(options.shared, options.only, fast=not options.all):
         if (data.truth >= 0).sum() < LEAST_TRUTHS:
@@ -179,59 +166,6 @@ def curves(data: RealSet, result: Result, generator: np.random.Generator) -> tup
             for row in curve
         ]
     return float(sum(held)), len(held)
-
-
-def measure_limits(data: RealSet) -> dict[str, Any]:
-    """Return how often suspicions and advice held, for each choice of the limits."""
-    row: dict[str, Any] = {"family": data.family}
-    if (data.truth >= 0).sum() < LEAST_TRUTHS:
-        return row
-    result, by_truth = fitted(data.annotations()), annotators_by_truth(data)
-    for least_votes, gap in LIMITS:
-        spam_module.MIN_VOTES = next_votes.MIN_VOTES = least_votes
-        next_votes.MIN_GAP = gap
-        for name, held, shown in suspicions(result, *by_truth):
-            row[name, least_votes, gap] = held, shown
-    print(data.name, flush=True)
-    return row
-
-
-def report_split(rows: list[dict[str, Any]]) -> None:
-    """Choose on half of the families the limits that name most people and hold in 90 %, and measure on the others."""
-    rows = [row for row in rows if len(row) > 1]
-    families = sorted({row["family"] for row in rows})
-
-    def figures(name: str, limit: tuple[int, float], some: set[str]) -> tuple[float, int]:
-        cases: dict[str, list[float]] = {}
-        for row in rows:
-            held, shown = row[name, *limit]
-            if shown and row["family"] in some:
-                cases.setdefault(row["family"], []).append(held / shown)
-        n = sum(row[name, *limit][1] for row in rows if row["family"] in some)
-        return float(np.mean([np.mean(case) for case in cases.values()])) if cases else np.nan, n
-
-    generator = np.random.default_rng(1)
-    print(
-        "\n| promise | shipped, all families | chosen half | other half | people there | limits chosen most often |"
-    )
-    print("|---|---|---|---|---|---|")
-    for name in dict.fromkeys(key[0] for row in rows for key in row if isinstance(key, tuple)):
-        inside, outside, people, chosen = [], [], [], []
-        for _ in range(SPLITS):
-            half = set(generator.permutation(families)[: len(families) // 2].tolist())
-            good = [limit for limit in LIMITS if figures(name, limit, half)[0] >= WANTED]
-            best = max(good or [LIMITS[-1]], key=lambda limit: figures(name, limit, half)[1])
-            held, n = figures(name, best, set(families) - half)
-            inside.append(figures(name, best, half)[0])
-            outside.append(held)
-            people.append(n)
-            chosen.append(best)
-        often = max(set(chosen), key=chosen.count)
-        shipped = figures(name, (20, 0.05), set(families))[0]
-        print(
-            f"| {name} | {shipped:.3f} | {np.nanmean(inside):.3f} | {np.nanmean(outside):.3f} | {np.mean(people):.0f} "
-            f"| {often[0]} votes, {100 * often[1]:.0f} points ({chosen.count(often)} of {SPLITS}) |"
-        )
 
 
 def fitted(votes: Annotations) -> Result:
@@ -359,7 +293,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--split", action="store_true")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 
