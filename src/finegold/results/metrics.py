@@ -4,6 +4,11 @@ Metrics take the posterior [T, K] and the true class of each task [T], negative 
 only tasks with a known truth count. A truth can be a class without votes, with a code of K or more:
 then every label is wrong. If m classes share the highest probability, up to rounding, the task
 counts as 1/m of a prediction of each of them.
+
+    >>> import numpy as np
+    >>> from finegold.results import metrics
+    >>> metrics.accuracy(np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]]), np.array([0, 1, 0]))
+    0.8333333333333334
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, warn_user
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData
 from finegold.results.metrics import scale_of
 from finegold.results.scores import estimate
 from finegold.results.sets import annotators_of_sets, refuse_sets
@@ -103,8 +103,7 @@ def labels_pieces(
 ) -> Iterator[pl.DataFrame]:
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
 
-    A table for users is in the natural order of the tasks (t2 before t10), with the user's name of
-    the column of tasks.
+    A table for users is in the natural order of the tasks, with the user's name of their column.
     """
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
@@ -112,11 +111,10 @@ def labels_pieces(
     by_task = ("task_names", "posterior", "label_codes", "tied", "votes_per_task", "gold")
     all_scores = task_scores(result) if scores else {}
     for first in range(0, n_tasks, MOST_ROWS):
-        tasks = (
-            slice(first, first + MOST_ROWS) if order is None else order[first : first + MOST_ROWS]
-        )
+        run = slice(first, first + MOST_ROWS)
+        tasks = run if order is None else order[run]
         some: dict[str, Any] = {name: getattr(result, name)[tasks] for name in by_task}
-        unlabelled = result.unlabelled if first + MOST_ROWS >= n_tasks else result.unlabelled[:0]
+        unlabelled = result.unlabelled if run.stop >= n_tasks else result.unlabelled[:0]
         piece = replace(result, **some, unlabelled=unlabelled)
         own_scores = {name: values[tasks] for name, values in all_scores.items()}
         table = _labels_frame(piece, probabilities, own_scores)
@@ -124,11 +122,8 @@ def labels_pieces(
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
-    """Return the table of annotators in their natural order, with the user's name of the column of
-    annotators.
-
-    If labels are sets, rows for each annotator and option follow; `option` is null in those of
-    annotators.
+    """Return the table of annotators in their natural order, with the user's name of their column;
+    if labels are sets, then rows for each annotator and option.
     """
     table = to_polars(annotators_table(result))
     if result.label_sets is not None:
@@ -163,9 +158,7 @@ def natural_order(names: Names) -> NDArray[np.int64] | None:
         prefix = prefix.str.replace_all(r"(\d+)", f"{'0' * DIGITS}${{1}}")
         prefix = prefix.str.replace_all(rf"\d*(\d{{{DIGITS}}})", "${1}")
     keys = pl.DataFrame({"prefix": prefix, "length": texts.str.len_bytes(), "text": texts})
-    order: NDArray[np.int64] = (
-        keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
-    )
+    order = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
     return None if (order[1:] > order[:-1]).all() else order
 
 
@@ -246,10 +239,9 @@ def training_table(
     Tasks and groups with small hashes are for validation: tasks that are added later move no other
     task.
     """
-    refuse_sets(
-        result, "single label to train on; `Result.soft_labels` has the probability of each option"
-    )
-    task, _, label = votes_of(result).votes()
+    advice = "`Result.soft_labels` has the probability of each option"
+    refuse_sets(result, f"single label to train on; {advice}")
+    task, _, label = result.annotations.votes()
     agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
     # of each task's votes for its label
     share = agree / result.votes_per_task
@@ -267,15 +259,13 @@ def training_table(
         columns["probabilities"] = lists if purpose == "torch" else lists.arr.to_list()
     columns["weight"] = sample_weights(result).astype(np.float32)
     columns["agreement"] = share.astype(np.float32)
-    columns["consensus"] = np.where(
-        share == 1, "unanimous", np.where(share > 0.5, "majority", "disputed")
-    )
+    disputed = np.where(share > 0.5, "majority", "disputed")
+    columns["consensus"] = np.where(share == 1, "unanimous", disputed)
     # what is kept together
     keys = [text_of(name) for name in to_list(result.task_names)]
     if groups is not None:
-        group_of = {
-            text_of(name): text_of(group) for name, group in groups.items() if group is not None
-        }
+        known = {name: group for name, group in groups.items() if group is not None}
+        group_of = {text_of(name): text_of(group) for name, group in known.items()}
         columns["group"] = pl.Series([group_of.get(key) for key in keys], dtype=pl.String)
         if (alone := columns["group"].null_count()) == len(keys):
             raise InputError("no task has a group; check that tasks are written alike")
