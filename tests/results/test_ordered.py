@@ -104,18 +104,3 @@ def test_evaluation_adds_the_error_and_kappa(votes: Path, tmp_path: Path) -> Non
     assert score["mean_absolute_error"] == np.mean(np.abs(np.array(labels) - [1, 3, 1, 3]))
     assert 0 < score["quadratic_kappa"] < 1
     assert finegold.evaluate(votes, truth, "mv")["quadratic_kappa"].to_list() == [None]
-
-
-def test_agreement_is_weighted(votes: Path, tmp_path: Path) -> None:
-    found = json.loads(run("agreement", votes, "--ordered", "1,2,3", "--json").stdout)
-    assert found["level"] == "interval"
-    assert found["alpha"] == finegold.agreement(votes, level="interval").alpha
-    words = write(
-        tmp_path / "words.csv",
-        CSV.replace(",1\n", ",low\n").replace(",2\n", ",mid\n").replace(",3\n", ",top\n"),
-    )
-    assert (
-        json.loads(run("agreement", words, "--ordered", "low,mid,top", "--json").stdout)["level"]
-        == "ordinal"
-    )
-    assert json.loads(run("agreement", votes, "--json").stdout)["level"] == "nominal"

@@ -25,10 +25,6 @@ def error_of(values):
     return np.abs(values - VALUE).mean()
 
 
-def means(votes):
-    return np.bincount(TASK, votes) / np.bincount(TASK)
-
-
 def test_the_fast_form_equals_the_equations_written_out():
     task, annotator = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 0, 2, 1])
     vote = np.array([1.0, 3, 2, 5, 9, 4])
@@ -79,12 +75,6 @@ def test_annotators_who_give_more_or_anything_move_values_less_than_they_move_th
         assert error_of(scores.value) < share * error_of(mean)
     assert scores.noise.argmax() == 0
     assert estimate(TASK, ANNOTATOR, biased, 200, 8).bias.argmax() == 0
-
-
-def test_where_annotators_are_alike_values_are_nearly_the_means():
-    votes = rate([0] * 8, [10] * 8)
-    values = estimate(TASK, ANNOTATOR, votes, 200, 8).value
-    assert error_of(values) == pytest.approx(error_of(means(votes)), rel=0.02)
 
 
 def test_units_do_not_matter():

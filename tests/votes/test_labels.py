@@ -162,12 +162,6 @@ def test_wide_tables_and_gold_are_normalised_too(tmp_path: Path) -> None:
     assert (counts_of(votes), votes.gold.tolist()) == ({"cat": 3, "dog": 3}, [0, -1, -1])
 
 
-def test_gold_in_another_number_format_is_the_same_class(tmp_path: Path) -> None:
-    gold = write(tmp_path / "gold.csv", "task,truth\nt0,1.0\nt1,2.0\n")
-    votes, _ = said_by(long_table(tmp_path, "1", "1", "2", "1"), gold=gold)
-    assert (to_list(votes.class_names), votes.gold.tolist()) == ([1, 2], [0, 1])
-
-
 def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
     path = long_table(tmp_path, "cat", "cat", "Dog", "dog")
     votes = finegold.read(path, classes=["Cat", "Dog"], normalise=True)

@@ -74,16 +74,8 @@ def test_classes_that_nobody_votes_for_can_be_given():
     [
         ([0, 1], {}, r"one row per task and one column per annotator, but the shape is \(2,\)"),
         ([[0, 1], [1]], {}, "rows of the matrix must be equally long"),
-        (
-            pd.DataFrame(L),
-            {},
-            r'read it with finegold\.read\(frame, layout="wide", missing=\[-1\]\)',
-        ),
-        (
-            L,
-            {"annotators": ["a", "b"]},
-            "annotators must be 3 distinct names, one for each in the matrix, but are a, b",
-        ),
+        (pd.DataFrame(L), {}, r'read it with finegold\.read\(frame, layout="wide", missing='),
+        (L, {"annotators": ["a", "b"]}, "annotators must be 3 distinct names, .*, but are a, b"),
         (L, {"tasks": [1, 2, 3, 3]}, "tasks must be 4 distinct names"),
         (L, {"annotators": ["a", "b", None]}, "annotators must be 3 distinct names"),
         ([[-1, -1]], {}, "there are no votes"),

@@ -4,7 +4,6 @@ import datetime
 import json
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold import Annotations
-from finegold.api.fit import fit
 from finegold.io.read import read
-from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes
 from finegold.votes.encoding import match, of_one_kind, text_of, to_list
 from finegold.votes.merging import join_names, merge
@@ -74,16 +71,6 @@ def test_old_names_keep_their_order_and_every_vote_its_task(first, second):
         assert [names[code] for code in codes] == [
             text_of(name) for name in to_list(votes_of.task_names)
         ]
-
-
-def test_one_float_among_long_integers_changes_no_other_task():
-    result = fit(MajorityVote(), votes(LONG))
-    updated = result.update(pd.DataFrame({"task": [0.5], "annotator": ["bob"], "label": ["x"]}))
-    assert sorted(to_list(updated.task_names)) == ["0.5", *map(str, LONG)]
-    assert dict(zip(to_list(updated.task_names), to_list(updated.label), strict=True)) == {
-        **dict(zip(map(str, LONG), "xyxyxy", strict=True)),
-        "0.5": "x",
-    }
 
 
 @pytest.mark.parametrize(

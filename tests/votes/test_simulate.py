@@ -73,13 +73,6 @@ def test_imbalance_sets_the_ratio_of_the_classes() -> None:
     assert np.bincount(drawn.truth) / 20_000 == pytest.approx(drawn.tau, abs=0.02)
 
 
-def test_concentration_decides_whether_annotators_follow_one_prototype() -> None:
-    pure = simulate(100, 50, 3, annotator_concentration=0.05).weights.max(axis=1).mean()
-    mixed = simulate(100, 50, 3, annotator_concentration=500).weights.max(axis=1).mean()
-    assert pure > 0.95
-    assert mixed < 0.6
-
-
 def test_the_truth_belongs_to_the_tasks_that_have_votes() -> None:
     simulation = simulate(500, 400, 3, votes_per_task=1, missing=0.5, seed=4)
     assert len(simulation.truth) == simulation.annotations.n_tasks < 500
