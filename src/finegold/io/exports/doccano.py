@@ -41,7 +41,8 @@ def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of a file is the name of the annotator."""
     own, is_zip = PurePath(seen.name.removesuffix(".gz")).name, seen.format == "zip"
     has_users = _has_users(seen.record)
-    if not is_zip and not own.lower().endswith(FILES) and not has_users:
+    is_nameless = isinstance(seen.data, bytes) and not own.lower().endswith(FILES)
+    if is_nameless and not is_zip and not has_users:
         problem = "the name of the file is that of the annotator, and this is not a file"
         raise DamagedExport(problem, "give its path")
     members = seen.members if is_zip else (own,)
@@ -57,9 +58,9 @@ def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     )
     for name, file in files:
         with file, long_fields():
-            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            is_table = name.lower().endswith(".csv")
-            records: Iterable[Any] = csv.DictReader(text) if is_table else base.json_records(file)
+            records: Iterable[Any] = base.json_records(file)
+            if name.lower().endswith(".csv"):
+                records = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", newline=""))
             make = partial(_votes, who=PurePath(name).stem, options=options)
             try:
                 yield from base.with_numbers(records, make, name * is_zip)
