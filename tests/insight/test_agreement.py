@@ -266,15 +266,9 @@ def test_standard_errors_are_those_of_the_bootstrap(name, level):
         for t in truth
     ]
     found = finegold.agreement(annotations(rows), level=level)
-    drawn = [
-        getattr(
-            finegold.agreement(
-                annotations([rows[i] for i in rng.integers(150, size=150)]), level=level
-            ),
-            name,
-        )
-        for _ in range(200)
-    ]
+    samples = ([rows[i] for i in rng.integers(150, size=150)] for _ in range(200))
+    others = (finegold.agreement(annotations(some), level=level) for some in samples)
+    drawn = [getattr(other, name) for other in others]
     assert found.estimates[name].error == pytest.approx(np.std(drawn), rel=0.2)
     low, high = found.interval(name)
     assert low < getattr(found, name) < high
@@ -284,6 +278,7 @@ def test_repeats_in_a_file_are_seen_unless_asked_otherwise(tmp_path):
     file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,a,x\n1,b,x\n")
     assert finegold.agreement(file).self_agreement == pytest.approx(1 / 3)
     assert np.isnan(finegold.agreement(file, repeated="first").self_agreement)
+    assert "repeated votes that agree" in run("agreement", file).stdout
 
 
 CSV = "task,worker,label\n" + "".join(
@@ -291,29 +286,15 @@ CSV = "task,worker,label\n" + "".join(
 )
 
 
-def test_the_command_shows_and_writes_it(tmp_path):
-    file = write(tmp_path / "votes.csv", CSV)
-    done = succeed(
-        "agreement", file, "--annotators", tmp_path / "a.csv", "--pairs", tmp_path / "p.csv"
-    )
+def test_the_command_shows_and_writes_it_also_for_a_saved_model(tmp_path):
+    file, a, p = write(tmp_path / "votes.csv", CSV), tmp_path / "a.csv", tmp_path / "p.csv"
+    done = succeed("agreement", file, "--annotators", a, "--pairs", p)
     assert "Krippendorff's alpha" in done.stdout
     assert "0.743" in done.stdout
-    assert (tmp_path / "a.csv").read_text().startswith("worker,n_shared,observed,kappa\n0,9,")
-    assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
-
-
-def test_the_command_prints_json_also_for_a_saved_model(tmp_path):
-    file = write(tmp_path / "votes.csv", CSV)
+    assert a.read_text().startswith("worker,n_shared,observed,kappa\n0,9,")
+    assert len(p.read_text().splitlines()) == 3
     succeed("aggregate", file, "--save", tmp_path / "model.finegold")
     plain, saved = (json_of("agreement", path) for path in (file, tmp_path / "model.finegold"))
     assert plain == saved
     assert round(plain["ac1"], 5) == 0.77544
-    assert len(plain["classes"]) == 5
-    assert plain["self_agreement"] is None
-
-
-def test_the_command_shows_how_far_a_judge_agrees_with_itself(tmp_path):
-    file = write(
-        tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,x\n1,a,x\n2,a,x\n2,b,x\n"
-    )
-    assert "repeated votes that agree" in run("agreement", file).stdout
+    assert (len(plain["classes"]), plain["self_agreement"]) == (5, None)

@@ -95,17 +95,10 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
         votes.annotator_names[annotator],
         votes.class_names[np.where(muddled, 1, label)],
     )
-    advice = {
-        row[0]: row
-        for row in finegold.next_votes(Annotations.from_arrays(*columns), method="hds")
-        .annotators()
-        .rows()
-    }
-    assert {who: row[1] for who, row in advice.items()} == {
-        "spammer": "drop",
-        "poor": "retrain",
-        "s3": "retrain",
-    }
+    plan = finegold.next_votes(Annotations.from_arrays(*columns), method="hds")
+    advice = {row[0]: row for row in plan.annotators().rows()}
+    actions = {who: row[1] for who, row in advice.items()}
+    assert actions == {"spammer": "drop", "poor": "retrain", "s3": "retrain"}
     assert "votes y in" in advice["s3"][4]
     assert "cases of z" in advice["s3"][4]
     assert "hardly depend on the truth" in advice["spammer"][4]
