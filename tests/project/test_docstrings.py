@@ -67,11 +67,3 @@ def test_public_methods_have_docstrings(name: str) -> None:
             and not inspect.getdoc(member)
         ]
         assert not bare
-
-
-def test_the_examples_of_the_measures_run() -> None:
-    from finegold.results import metrics
-
-    done = doctest.testmod(metrics)
-    assert done.attempted > 0
-    assert done.failed == 0
