@@ -4,13 +4,6 @@
 the same names, arguments and attributes, and pandas frames with the columns task, worker and label.
 Each class is its published equations in NumPy. docs/guides/crowdkit.md says where results differ
 from crowd-kit's, and by how much. `finegold.aggregate` has better methods for the same votes.
-
-Example:
-    >>> import pandas as pd
-    >>> from finegold.crowdkit import Wawa
-    >>> votes = pd.DataFrame({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
-    >>> Wawa().fit_predict(votes).to_dict()
-    {1: 'x', 2: 'y'}
 """
 
 from __future__ import annotations

@@ -129,7 +129,6 @@ def test_what_cannot_be_used_is_refused(arguments, repeated, words):
 def test_many_votes_on_several_threads_are_sorted_like_few(repeated, threads, monkeypatch):
     """Against a plain twin: tasks of one vote and of hundreds, repeats, unused names, missing labels."""
     monkeypatch.setenv("FINEGOLD_THREADS", threads)
-    monkeypatch.setattr("finegold.kernels.compiling.ranges.__defaults__", (2,))
     rng = np.random.default_rng(7)
     task = np.where(rng.random(5000) < 0.2, 3, rng.integers(0, 900, 5000)).astype(np.int32)
     annotator, label = (rng.integers(0, n, 5000).astype(np.int32) for n in (300, 400))

@@ -18,7 +18,7 @@ import numpy as np
 from finegold.errors import InputError
 from finegold.insight.spam import spam
 from finegold.insight.votes import Flags, Floats, Integers, add_up, single_labels
-from finegold.kernels.compiling import in_threads, ranges
+from finegold.kernels.compiling import in_threads
 from finegold.results.data import ResultData, suggested_accuracies
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
@@ -178,7 +178,8 @@ def expected_gains(
         roots = np.sqrt(result.posterior[rows], dtype=np.float64)
         gain[rows] = _gains(roots / roots.sum(axis=1, keepdims=True), matrices, left[rows])
 
-    in_threads(work, ranges(n_tasks))
+    step = 2**18
+    in_threads(work, [(first, min(first + step, n_tasks)) for first in range(0, n_tasks, step)])
     return gain, left.sum(axis=1) == 0
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, partial, update_wrapper
-from itertools import pairwise
 from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -35,7 +34,6 @@ FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
 IN_ORDER = {"contract", "nsz"}
 
 MAX_UNROLLED = 8
-MIN_ROWS_PER_THREAD = 2**18
 COMPILING = "compiling for votes like these, once on this machine ..."
 
 _lock, _displays = RLock(), list[Callable[[str], None]]()
@@ -130,14 +128,6 @@ def thread_count(threads: int | None = None) -> int:
             f"the number of threads must be a whole number of at least 1, not {asked!r}"
         )
     return number
-
-
-def ranges(n: int, fewest: int = MIN_ROWS_PER_THREAD) -> list[tuple[int, int]]:
-    """Split 0 ... n into as many equal ranges as there are threads, but not into ranges of few
-    rows.
-    """
-    parts = max(min(thread_count(), n // fewest), 1)
-    return list(pairwise(np.linspace(0, n, parts + 1).astype(int).tolist()))
 
 
 def in_threads(step: Callable[[Job], Returned], jobs: Iterable[Job]) -> list[Returned]:

@@ -203,9 +203,5 @@ def coin(a: float, K: int) -> Floats:
 def _entropy(counts: Floats) -> float:
     """Return the sum over rows of the entropy of the row's shares times the row's sum."""
     total = counts.sum(axis=-1)
-    return float(_x_log_x(total).sum() - _x_log_x(counts).sum())
-
-
-def _x_log_x(x: Floats) -> Floats:
-    """Return x log(x), and 0 at 0."""
-    return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
+    of_total, of_counts = (np.sum(x * np.log(np.where(x > 0, x, 1.0))) for x in (total, counts))
+    return float(of_total - of_counts)

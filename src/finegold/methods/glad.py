@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import entr
 
 from finegold.engines.base import Block
 from finegold.methods.base import Floats, Method
@@ -36,8 +37,6 @@ from finegold.results.data import Learned, Step
 
 # exp(beta) times any ability stays finite
 LARGEST_BETA = 500.0
-# its logarithm is finite
-LEAST_PROBABILITY = 1e-300
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # L-BFGS stops by the gradient only
 UNTIL_FLAT = {"gtol": 1e-4, "maxiter": 100, "ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}
@@ -121,7 +120,7 @@ class GLAD(Method):
         x = certainty(votes, alpha, beta)
         phi = posteriors(block, votes, x)
         q, by_alpha, by_beta = slope(votes, x, phi, beta)
-        q -= float(np.vdot(phi, np.log(np.maximum(phi, LEAST_PROBABILITY))))
+        q += float(entr(phi).sum())
         off = np.append(alpha, beta) - 1
         return q - 0.5 * float(np.sum(off**2)), np.concatenate([by_alpha, by_beta]) - off
 
