@@ -40,8 +40,6 @@ else:
 
 # bytes that tell what kind of file it is
 START_BYTES = 2**14
-# bytes that show the first object of JSON
-RECORD_BYTES = 2**20
 # what some editors put in front
 BOM = b"\xef\xbb\xbf"
 # lines that show the separator
@@ -50,12 +48,14 @@ LINES_OF_SEPARATOR = 20
 ROWS_KEPT = 3
 # bytes of a field, or of a line with one record, which may hold an image
 MAX_FIELD_BYTES = 2**24
+# strings, brackets and commas of the first object of JSON that are looked at
+MAX_MARKS = 100_000
 # bytes that are unpacked at a time
 CHUNK_BYTES = 2**20
 # a compressed file may unpack to so many bytes, or to so many times its size
 MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 2**26, 100
 QUOTED = re.compile('"[^"]*"')
-JSON_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+JSON_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
 # a separator that hardly ever occurs, so that a line is one field
 UNUSED = "\x1f"
 AGAIN = "fetch or write the file again"
@@ -432,7 +432,7 @@ def _look_at_json(source: Source, is_list: bool) -> tuple[str, dict[str, Any]]:
                 return "lines", dict(json.loads(line))
     record: Any = None
     with suppress(ValueError, RecursionError, *DAMAGED), source.open_bytes() as file:
-        text = file.read(RECORD_BYTES).removeprefix(BOM).decode(errors="ignore").lstrip()
+        text = file.read(MAX_FIELD_BYTES).removeprefix(BOM).decode(errors="ignore").lstrip()
         text = _first_record(text.removeprefix("[") if is_list else text)
         try:
             record = json.loads(text)
@@ -443,18 +443,18 @@ def _look_at_json(source: Source, is_list: bool) -> tuple[str, dict[str, Any]]:
 
 def _first_record(text: str) -> str:
     """Return the first object of a JSON text; one that is cut ends behind its last whole value."""
-    closing_marks, cut = "", ""
-    for found in JSON_MARKS.finditer(text):
+    closing_marks, cut = "", (0, "")
+    for found in islice(JSON_MARKS.finditer(text), MAX_MARKS):
         mark = found[0]
         if mark in "[{":
             closing_marks = {"[": "]", "{": "}"}[mark] + closing_marks
         elif mark in "]}":
             closing_marks = closing_marks[1:]
         elif mark == ",":
-            cut = text[: found.start()] + closing_marks
+            cut = found.start(), closing_marks
         if not closing_marks:
             return text[: found.end()]
-    return cut
+    return text[: cut[0]] + cut[1]
 
 
 def by_extension(data: Path | bytes) -> tuple[str, str]:
