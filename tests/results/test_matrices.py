@@ -10,7 +10,7 @@ from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
-from finegold.results.matrices import annotator_matrices, evidence, group_matrices
+from finegold.results.matrices import evidence, group_matrices, matrices, probability
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +22,14 @@ def votes():
 def test_matrices_answer_the_same_whatever_form_they_have(votes, method):
     """Own matrices, mixtures of prototypes and coins answer the same questions in the same way."""
     result = fit(method, votes)
-    found, classes = annotator_matrices(result), np.arange(3)
+    classes = np.arange(3)
     who, truth, label = (
         grid.ravel() for grid in np.meshgrid(np.arange(9), classes, classes, indexing="ij")
     )
-    dense = found.of(np.arange(9), classes)
+    dense = matrices(result, np.arange(9), classes)
     assert np.allclose(dense.sum(axis=2), 1)
-    assert np.allclose(found.at(who, truth, label), dense.ravel())
-    assert np.allclose(found.of(np.array([5]), classes[::-1]), dense[[5]][:, ::-1, ::-1])
+    assert np.allclose(probability(result, who, truth, label), dense.ravel())
+    assert np.allclose(matrices(result, np.array([5]), classes[::-1]), dense[[5]][:, ::-1, ::-1])
 
 
 @pytest.mark.parametrize("method", [PTBCC(), HDS()], ids=lambda method: method.name)
@@ -40,9 +40,7 @@ def test_matrices_are_the_same_by_vote_and_by_group(votes, method):
         np.repeat(np.arange(3), 3),
         np.tile(np.arange(3), 3),
     )
-    assert np.allclose(
-        annotator_matrices(result).at(who, truth, label).reshape(3, 3), result.confusion(5)
-    )
+    assert np.allclose(probability(result, who, truth, label).reshape(3, 3), result.confusion(5))
     everybody = np.mean([result.confusion(j) for j in range(9)], axis=0)
     assert np.allclose(group_matrices(result, np.ones(9), np.zeros(9, np.int64), 1), [everybody])
 

@@ -7,7 +7,7 @@ annotator, so the mean of rows gives the mean of matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,65 +25,44 @@ LEAST_PROBABILITY = 1e-9
 OWN_SHARE = 0.7
 
 
-@dataclass(frozen=True, eq=False)
-class Confusion:
-    """Each annotator has a matrix: rows [W, K, K]."""
-
-    rows: Floats
-
-    def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-        """[n] Return P(label | truth) for each annotator."""
-        return np.asarray(self.rows[annotator, truth, label])
-
-    def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        """[n, k, k] Return the matrices of these annotators, restricted to these classes."""
-        return np.asarray(self.rows[np.ix_(annotators, classes, classes)], dtype=np.float64)
+def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats:
+    """[n, k, k] Return the matrices of these annotators, restricted to these classes."""
+    return _of(result, _rows(result)[annotators], classes)
 
 
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Each annotator mixes prototypes [S, K, K]: rows [W, S] are the weights."""
-
-    rows: Floats
-    prototypes: Floats
-
-    def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-        return np.asarray((self.rows[annotator] * self.prototypes[:, truth, label].T).sum(axis=1))
-
-    def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        # select classes before mixing, since there can be many
-        chosen = self.prototypes[:, classes[:, None], classes]
-        return np.tensordot(self.rows[annotators], chosen, axes=1)
+def probability(result: ResultData, annotator: Codes, truth: Codes, label: Codes) -> Floats:
+    """[n] Return P(label | truth) for each annotator."""
+    rows, prototypes = _rows(result), result.learned.prototypes
+    if rows.ndim == 3:
+        return np.asarray(rows[annotator, truth, label])
+    if rows.ndim == 2 and prototypes is not None:
+        return np.asarray((rows[annotator] * prototypes[:, truth, label].T).sum(axis=1))
+    return _coin(result, rows[annotator], truth, label)
 
 
-@dataclass(frozen=True, eq=False)
-class Coin:
-    """Each annotator is right with an accuracy, rows [W], and every error is equally likely."""
-
-    rows: Floats
-    n_classes: int
-
-    def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-        right = self.rows[annotator]
-        return np.where(truth == label, right, (1 - right) / max(self.n_classes - 1, 1))
-
-    def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        return self.at(annotators[:, None, None], classes[:, None], classes)  # type: ignore[arg-type]
-
-
-def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
-    """Return the matrices that the method learned, or `Coin` with the accuracies."""
+def _rows(result: ResultData) -> Floats:
+    """[W, ...] Return what the method learned about each annotator: matrices [W, K, K], weights of
+    prototypes [W, S], or accuracies [W].
+    """
     learned = result.learned
     if learned.confusion is not None:
-        return Confusion(learned.confusion)
-    if learned.weights is not None and learned.prototypes is not None:
-        return Mixture(learned.weights, learned.prototypes)
-    return Coin(result.accuracy, len(result.class_names))
+        return learned.confusion
+    return result.accuracy if learned.weights is None else learned.weights
 
 
-def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats:
-    """[n, k, k] Return the confusion matrices of these annotators for these classes."""
-    return annotator_matrices(result).of(annotators, classes)
+def _of(result: ResultData, rows: Floats, classes: Integers) -> Floats:
+    prototypes = result.learned.prototypes
+    if rows.ndim == 3:
+        return np.asarray(rows[:, classes[:, None], classes], dtype=np.float64)
+    if rows.ndim == 2 and prototypes is not None:
+        # select classes before mixing, since there can be many
+        return np.tensordot(rows, prototypes[:, classes[:, None], classes], axes=1)
+    return _coin(result, rows[:, None, None], classes[:, None], classes)
+
+
+def _coin(result: ResultData, right: Floats, truth: Any, label: Any) -> Floats:
+    """Return what an accuracy gives, if every error is equally likely."""
+    return np.where(truth == label, right, (1 - right) / max(len(result.class_names) - 1, 1))
 
 
 def evidence(
@@ -98,8 +77,10 @@ def evidence(
         least = LEAST_PROBABILITY
         return np.asarray(np.log(np.maximum(p, least)) - np.log(np.maximum(q, least)))
 
-    each = annotator_matrices(result)
-    own = log_ratio(each.at(annotator, for_class, label), each.at(annotator, against, label))
+    own = log_ratio(
+        probability(result, annotator, for_class, label),
+        probability(result, annotator, against, label),
+    )
     if (mu := result.learned.statistics.get("everybody")) is None:
         return own
     pooled = log_ratio(mu[for_class, label], mu[against, label])
@@ -108,12 +89,11 @@ def evidence(
 
 def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups: int) -> Floats:
     """[G, K, K] Return the mean matrix of each group, weighted by the share of each annotator."""
-    each = annotator_matrices(result)
+    rows = _rows(result)
     total = np.bincount(group, weights=share, minlength=n_groups)
-    weights = (share / np.maximum(total[group], 1e-300)).reshape(-1, *[1] * (each.rows.ndim - 1))
-    weighted = weights * each.rows
-    means = np.stack([weighted[group == g].sum(axis=0) for g in range(n_groups)])
-    return replace(each, rows=means).of(np.arange(n_groups), np.arange(len(result.class_names)))
+    weights = (share / np.maximum(total[group], 1e-300)).reshape(-1, *[1] * (rows.ndim - 1))
+    means = np.stack([(weights * rows)[group == g].sum(axis=0) for g in range(n_groups)])
+    return _of(result, means, np.arange(len(result.class_names)))
 
 
 def votes_by_truth(votes: Annotations, posterior: Floats, group: Integers | None = None) -> Floats:
