@@ -211,11 +211,9 @@ def question_votes(
 ) -> Annotations:
     """Return answers about some options as votes for "no" and "yes", by task and option."""
     task, annotator = answers.by_task.nonzero()
-    n = options.stop - options.start
-    mine = np.flatnonzero((answers.option >= options.start) & (answers.option < options.stop))
-    width, who = np.int64(answers.n_options), np.int64(answers.n_annotators)
-    chosen = (answers.task[mine] * who + answers.annotator[mine]) * width + answers.option[mine]
     option = np.arange(options.start, options.stop)
+    width, who, n = np.int64(answers.n_options), np.int64(answers.n_annotators), len(option)
+    chosen = (answers.task * who + answers.annotator) * width + answers.option
     every = ((task * who + annotator)[:, None] * width + option).ravel()
     label = np.isin(every, chosen).astype(np.int32)
     known = np.flatnonzero(votes.gold != MISSING)
@@ -242,9 +240,8 @@ def refuse_sets(result: ResultData, what: str) -> None:
 def set_figures(
     result: ResultData, task: Sequence[int], truth: Sequence[set[str]]
 ) -> dict[str, float]:
-    """Return metrics for these tasks, whose true sets are known: the share of sets that are right
-    as a whole, micro F1 = 2 right / (labels + true) over all options, and macro F1, its mean over
-    the options that occur in the truth.
+    """Return metrics for these tasks: the share of sets that are right as a whole, micro F1 = 2
+    right / (labels + true) over all options, and macro F1, its mean over the true options.
     """
     sets = result.sets()
     labels = [set(sets[code]) for code in task]

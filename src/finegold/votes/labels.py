@@ -396,9 +396,7 @@ def unify_ids(
         short = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
         if 0 < len(short) < len(texts):
             text = f"{len(short):,} {role} ids look like long numbers that a spreadsheet cut short,"
-            text += (
-                f" such as {short[0]}: ids that differed may be one now; export them again as text"
-            )
+            text += f" such as {short[0]}: ids that differed may be one now; export them as text"
             findings.append(Finding("ids", text))
         groups = _alike_ids(texts, coded, unified[other]) if len(odd) else []
         if normalise and len(odd):

@@ -169,9 +169,8 @@ def _who_votes(
         else:
             # the smallest exponential variables give a weighted sample without replacement
             clocks = rng.standard_exponential((len(tasks), len(activity))) / activity
-            people = np.sort(np.argpartition(clocks, size - 1, axis=1)[:, :size], axis=1).astype(
-                np.int32
-            )
+            first = np.argpartition(clocks, size - 1, axis=1)[:, :size]
+            people = np.sort(first, axis=1).astype(np.int32)
         annotator[start[tasks][:, None] + np.arange(size)] = people
     return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
 
@@ -183,11 +182,8 @@ def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
     n_rows, n = probabilities.shape
     sums = np.cumsum(probabilities, axis=1)
     steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()
-    category = (
-        np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
-    )
-    drawn: Codes = np.clip(category, 0, n - 1).astype(np.int32)
-    return drawn
+    drawn = np.searchsorted(steps, row + rng.random(len(row)), side="right")
+    return np.clip(drawn - row.astype(np.int64) * n, 0, n - 1).astype(np.int32)
 
 
 def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int) -> Floats:
