@@ -220,16 +220,13 @@ def read_counts(opened: Table, options: ReadOptions) -> Annotations:
         place = f'{opened.where(cell % len(frame))}, column "{classes[cell // len(frame)]}"'
         remedies = [use(label=Placeholder("CLASS,CLASS"), text="to name the columns of counts")]
         raise InputError(f"{texts[cell]!r} is not a number of votes", place, remedies)
-    n_votes = pl.Series("n", counts.fill_null(0))
-    n_of_task = pl.Series("all", n_votes.to_numpy().reshape(len(classes), -1).sum(axis=0))
+    n_votes = counts.fill_null(0).to_numpy()
     # a task without votes keeps a row, so that it is listed as unlabelled
-    is_unvoted = pl.Series(np.arange(len(table)) < len(frame)) & pl.concat(
-        [n_of_task] * len(classes)
-    ).eq(0)
-    label = table["annotator"].cast(pl.String).set(n_votes == 0, None)
+    times, n_rows = n_votes.copy(), len(frame)
+    times[:n_rows] += n_votes.reshape(-1, n_rows).sum(axis=0) == 0
+    label = table["annotator"].cast(pl.String).set(pl.Series(n_votes == 0), None)
     votes = table.with_columns(label.alias("label"), annotator=pl.lit("unknown"))
-    times = n_votes.set(is_unvoted, 1)
-    votes = votes.select(pl.all().repeat_by(times).explode()).filter(pl.col("task").is_not_null())
+    votes = votes.select(pl.all().repeat_by(pl.Series(times)).explode())
     long = LongFrame.of_frame(votes, opened, _where_of(opened.name))
     text = "numbers of votes, so annotators are unknown: all votes count as those of one"
     long.findings = [*opened.findings, Finding("counts", f"{opened.name} has {text}")]
