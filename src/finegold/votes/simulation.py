@@ -183,7 +183,7 @@ def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
     sums = np.cumsum(probabilities, axis=1)
     steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()
     drawn = np.searchsorted(steps, row + rng.random(len(row)), side="right")
-    return np.clip(drawn - row.astype(np.int64) * n, 0, n - 1).astype(np.int32)
+    return np.asarray(np.clip(drawn - row.astype(np.int64) * n, 0, n - 1), np.int32)
 
 
 def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int) -> Floats:
