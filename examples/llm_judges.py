@@ -110,7 +110,7 @@ print(result.annotators().select("judge", "n_votes", "accuracy", "agreement"))
 
 # %%
 panel = correlated_annotators(result)
-print(f"{panel.n_annotators} judges are worth {panel.effective:.1f} independent ones")
+print(f"{len(panel.weights)} judges are worth {panel.effective:.1f} independent ones")
 for warning in panel.warnings:
     print("-", warning)
 print(panel.pairs().head(4))
