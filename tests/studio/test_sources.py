@@ -242,9 +242,6 @@ def test_predictions_of_a_model_are_combined_with_the_votes_and_label_tasks_with
     assert seen["kind"] == "predictions"
     assert (seen["proposal"]["n_tasks"], seen["proposal"]["n_without_votes"]) == (60, 1)
     studio.take(project, seen["id"])
-    summary = studio.at(project, "GET", "/summary")
-    assert [model["model"] for model in summary["models"]] == ["model"]
-    assert summary["n_predicted"] == 1
     page = studio.at(project, "GET", "/tasks?mark=predicted")
     assert [row["task"] for row in page["rows"]] == ["99"]
     assert studio.at(project, "GET", f"/tasks/{page['rows'][0]['at']}")["predictions"]

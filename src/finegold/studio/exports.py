@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,7 @@ from finegold.votes.frames import to_polars
 
 router = APIRouter(tags=["exports"], prefix="/projects/{project:id}")
 
-MEDIA_TYPES = {
-    **{".csv": "text/csv", ".jsonl": "application/jsonl"},
-    **{".json": "application/json", ".html": "text/html"},
-}
+MEDIA_TYPES = {".csv": "text/csv", ".json": "application/json", ".html": "text/html"}
 TABLES = ("csv", "xlsx", "parquet")
 EXPORTS = (
     *("sheet.xlsx", "sheet.csv"),
@@ -44,7 +40,7 @@ EXPORTS = (
     *(f"with_labels.{kind}" for kind in TABLES),
     *(f"annotators.{kind}" for kind in TABLES),
     *("judgements.csv", "sent_back.csv", "checks.csv", "votes.csv"),
-    *("certificate.html", "certificate.json", "report.html"),
+    *("certificate.html", "report.html"),
     *("predictions.json", "model.finegold"),
 )
 # no column of a file is called so
@@ -78,10 +74,7 @@ def export(project: ProjectDep, name: str) -> FileResponse:
             if measured is None:
                 detail = "Draw a random sample under Measure, and check its tasks."
                 raise Problem(409, "Nothing is measured yet", detail)
-            text = json.dumps(measured, indent=1)
-            if path.suffix == ".html":
-                text = measuring.certificate_html(title, measured)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(measuring.certificate_html(title, measured), encoding="utf-8")
         # the export that the votes came from, with labels, for import into its tool
         case "predictions":
             row = vote_sources(project)[0]

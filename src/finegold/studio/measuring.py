@@ -299,27 +299,17 @@ def _explain(m: Row) -> list[str]:
         f" last of them on {m['at'][:10]}."
     ]
     if m["is_carried"]:
-        words.append(
-            f"The tasks were drawn from fit {m['fit']}. The labels were computed again since, and"
-            " the same checks were compared with the new labels."
-        )
+        drawn = f"The tasks were drawn from fit {m['fit']}. The labels were computed again since"
+        words.append(f"{drawn}, and the same checks were compared with the new labels.")
     if m["n_new"]:
-        words.append(
-            f"It is about the {m['n_tasks']:,} tasks that there were. {m['n_new']:,} came later:"
-            " draw another sample to include them."
-        )
+        words.append(f"{m['n_new']:,} tasks came later: draw another sample to include them.")
     if m["n_known"]:
         words.append(f"{m['n_known']:,} of the tasks had a known truth, which counts as right.")
     if m["n_shared"]:
-        words.append(
-            f"Several people checked {m['n_shared']:,} of the tasks and disagreed on"
-            f" {m['n_apart']:,}: the interval allows for that."
-        )
+        both = f"Several people checked {m['n_shared']:,} of the tasks"
+        words.append(f"{both} and disagreed on {m['n_apart']:,}: the interval allows for that.")
     else:
-        words.append(
-            "Nobody checked a task twice, so the interval allows for one wrong check in twenty. Let"
-            " two people share some tasks to know."
-        )
+        words.append("Nobody checked a task twice, so one wrong check in twenty is allowed for.")
     return words
 
 
@@ -446,9 +436,7 @@ def _count(n: int, word: str) -> str:
 @router.post("/samples", dependencies=ONLY_OWNER, status_code=201)
 def draw(project: ProjectDep, wanted: Wanted) -> Row:
     """Draw tasks at random from the result that is shown. Earlier samples are kept."""
-    people = [name.strip() for name in wanted.auditors]
-    if len(set(people)) < len(people):
-        raise Problem(422, "An auditor is named twice", "Name each of them once.")
+    people = list(dict.fromkeys(name.strip() for name in wanted.auditors))
     result, earlier = project.shown, all_samples(project)
     seed = len(earlier) if wanted.seed is None else wanted.seed
     plan = draw_plan(result, wanted.n, wanted.risk, seed)

@@ -46,7 +46,6 @@ def summary(project: ProjectDep) -> Row:
     headline, sentences = _words(shown, marks)
     if measured is not None:
         headline, sentences = measured["headline"], measured["sentences"]
-    models = [] if result.combined is None else result.combined.records
     return {
         "measured": measured,
         "headline": headline,
@@ -55,14 +54,12 @@ def summary(project: ProjectDep) -> Row:
         "n_votes": shown.votes.n_votes,
         "n_annotators": len(result.accuracy),
         "n_truths": len(judging.truth_rows(project)),
-        "n_predicted": marks["predicted"],
         "n_accepted": int(states["accepted"].sum()),
         "n_checked": len(measuring.checked_truths(project)),
         "n_open": n_open,
         "marks": marks,
         "is_sets": shown.is_sets,
         "classes": shown.class_texts,
-        "models": [record._asdict() for record in models],
         "steps": _steps(project, measured, n_open),
     }
 

@@ -51,7 +51,7 @@ REMOTE_POLICY = POLICY.replace(
 # of a route, as its id in the schema
 NAME_OF = attrgetter("name")
 ABOUT = (
-    "Post votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`."
+    "Send votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`."
     " Errors are problem details (RFC 9457)."
 )
 # listening on all interfaces; browsers cannot open these addresses

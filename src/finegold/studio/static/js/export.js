@@ -13,7 +13,7 @@ const OTHERS = [
   ["Your file with labels", "All rows and columns of the first file with votes, and two more.", all("with_labels")],
   ["Annotators", "How good each of them is.", all("annotators")],
   ["Report", "One page with charts, for colleagues without the studio.", ["report.html"]],
-  ["Certificate", "How many labels are right, and how that was measured.", all("certificate", ["html", "json"])],
+  ["Certificate", "How many labels are right, and how that was measured.", ["certificate.html"]],
   [
     "What people said",
     "Truths with who gave them and when; answers of random samples; tasks that need more votes.",
