@@ -529,7 +529,7 @@ def _with_errors(table: pl.DataFrame, codes: SmallCodes) -> SmallCodes:
     if "error" in table.columns:
         errors = table["error"]
         known = errors.drop_nulls().unique()
-        failed = {each: each.strip().casefold() not in NO_ERROR for each in known}
+        failed = {each: NO_ERROR.fullmatch(each.strip()) is None for each in known}
         is_failed = replaced(errors, failed, False, pl.Boolean)
         codes[is_failed & (codes != Meaning.REFUSAL)] = Meaning.ERROR
     return codes

@@ -114,23 +114,7 @@ NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+|\s*%)?")
 BEGINS = re.compile(
     r"\W*(yes|no|pass|passed|fail|failed|true|false|correct|incorrect)\W*[,.:;–-]", re.I
 )
-NO_ERROR = {
-    "",
-    *[
-        "none",
-        "null",
-        "nan",
-        "false",
-        "0",
-        "ok",
-        "success",
-        "succeeded",
-        "completed",
-        "done",
-        "no",
-        "200",
-    ],
-}
+NO_ERROR = re.compile("(?:none|null|nan|false|0|ok|success|succeeded|completed|done|no|200)?", re.I)
 # how MT-bench writes that no score was found
 NO_SCORES = {"-1", "-1.0"}
 NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
