@@ -159,11 +159,6 @@ def test_comparisons_end_at_the_maximum_and_take_no_steps_if_asked() -> None:
     assert 2 < len(model.loss_history_) < 3000
 
 
-def test_what_nothing_is_known_of_is_neither_agreement_nor_an_error() -> None:
-    assert np.isnan(crowdkit.alpha_krippendorff(VOTES.drop_duplicates("task")))
-    pd.testing.assert_frame_equal(crowdkit.entropy_threshold(VOTES, min_answers=3), VOTES)
-
-
 def test_low_entropy_is_that_among_workers_with_enough_answers_and_half_of_the_votes_warn() -> None:
     few = pd.DataFrame({"task": list("cde"), "worker": list("uvw"), "label": list("ppp")})
     votes = pd.concat([VOTES.assign(label=list("ppqp")), few])

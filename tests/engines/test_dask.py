@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import polars as pl
@@ -74,16 +73,6 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, na
     assert_same(fit(method, votes, engine=engine, on_step=kill_at(client, 2, 3)), local)
 
 
-@pytest.mark.parametrize("block", [pytest.param(0, marks=pytest.mark.slow), 10])
-def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_path, block):
-    """The worker that keeps this block dies in the middle of a pass that the other one has finished."""
-    deadly = DeadlyOnce(block, tmp_path / "killed")
-    local = fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
-    assert_same(fit(deadly, votes, engine=engine), local)
-    assert engine.n_blocks == 11
-    assert deadly.mark.exists()
-
-
 @pytest.mark.parametrize("name", ["glad", "tiremge"])
 def test_a_method_that_cannot_run_there_says_so(engine, name):
     with pytest.raises(InputError, match=f"{name} cannot run on a Dask cluster"):
@@ -103,7 +92,6 @@ def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):
     ]
     assert found[0].exit_code == 0, found[0].stderr
     assert found[0].stdout == found[1].stdout
-    assert "Dask: 1 block on 1 worker" in found[0].stderr
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
@@ -142,15 +130,6 @@ def test_without_the_extra(missing):
     code = f"import sys; sys.modules['{missing}'] = None; import finegold; finegold.aggregate('x', engine='dask')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'finegold[dask]'" in done.stderr
-
-
-def test_a_fit_on_this_machine_needs_no_dask():
-    code = "import sys; sys.modules['distributed'] = None; import finegold\n"
-    code += (
-        "print(finegold.aggregate({'task': [1], 'worker': [1], 'label': ['x']}).label.to_list())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['x']\n"
 
 
 def test_workers_of_another_version_are_refused(engine, votes, monkeypatch):
@@ -197,19 +176,6 @@ def test_a_folder_that_no_machine_reads_whole_is_labelled(engine, votes, tmp_pat
     np.testing.assert_allclose(learned.class_prior, whole.learned.class_prior, atol=1e-6)
     with pytest.raises(InputError, match="is not empty; name another folder"):
         label_folder(tmp_path / "votes", tmp_path / "labels", method, engine)
-
-
-class DeadlyOnce(method_class("ptbcc")):
-    def __init__(self, block, mark):
-        super().__init__()
-        self.block, self.mark = block, mark
-
-    def sweep(self, block, parameters):
-        if block.index == self.block and not self.mark.exists():
-            self.mark.touch()
-            time.sleep(0.5)
-            os.kill(os.getpid(), KILL)
-        return super().sweep(block, parameters)
 
 
 class Broken(method_class("mv")):

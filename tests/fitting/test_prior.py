@@ -9,7 +9,6 @@ from finegold.api.fit import fit
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC
-from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
 
 METHODS = [PTBCC(), DS(), HDS(), IBCC(inference="ep"), IBCC()]
@@ -66,12 +65,6 @@ def test_counts_of_all_runs_add_up(earlier, method):
     assert votes[1] == pytest.approx([204, 204], rel=1e-6)
 
 
-@pytest.mark.parametrize("source", [MajorityVote(), PTBCC()], ids=lambda method: method.name)
-def test_any_model_informs_confusion_matrices(earlier, source):
-    result = finegold.aggregate(DISPUTED, "hds", prior=fit(source, earlier))
-    assert result.label.tolist() == ["x", "y"]
-
-
 def test_classes_are_matched_by_name(earlier):
     votes = Annotations.from_arrays([1, 1, 2, 2, 3], ["ann", "eve"] * 2 + ["ann"], list("xyyxa"))
     for method in (PTBCC(), HDS()):
@@ -86,14 +79,6 @@ def test_new_annotators_are_as_without_a_prior(earlier):
     result = finegold.aggregate(votes, "ptbcc", prior=fit(PTBCC(), earlier))
     assert result.learned.statistics["beta"].sum(axis=1)[2] < 2
     assert "2 of 3 annotators are known" in result.notes[0]
-
-
-def test_a_prior_may_be_a_file(earlier, tmp_path):
-    fit(PTBCC(), earlier).save(tmp_path / "model")
-    assert finegold.aggregate(DISPUTED, "ptbcc", prior=tmp_path / "model").label.tolist() == [
-        "x",
-        "y",
-    ]
 
 
 def test_an_update_after_a_prior_asks_for_it(earlier):

@@ -41,15 +41,6 @@ def test_equals_the_slow_twin_after_any_number_of_sweeps(seed, K, skills, sweeps
     )
 
 
-def test_annotators_who_are_worse_than_chance_keep_the_least_weight():
-    """Two of them are always wrong; on tasks where they vote alone, their weights decide."""
-    task, annotator, label, truth = draw(4, K=3, skills=(0.8, 0.9))
-    wrong = annotator < 2
-    label = np.where(wrong, (truth[task] + 1) % 3, label)
-    expected = reference.anchored(task, annotator, label, 3)
-    np.testing.assert_allclose(fit(task, annotator, label, 3).posterior, expected, atol=1e-10)
-
-
 def test_known_truths_are_kept_and_teach():
     task, annotator, label, truth = draw(7, skills=(0.3, 0.7))
     gold = {int(i): int(truth[i]) for i in range(0, 40, 3)}

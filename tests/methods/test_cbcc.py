@@ -61,10 +61,3 @@ def test_kinds_of_annotators_are_found_and_known_truths_teach():
     assert not set(community[::3]) & set(community[1::3])
     shifted = result.learned.statistics["community_confusion"][community[0]]
     assert (shifted.argmax(axis=1) == [1, 2, 0]).all()
-
-
-def test_the_numbers_of_the_program_on_a_small_set(data_set):
-    face = data_set("face")
-    result = fit(CBCC(), face.annotations)
-    assert result.iterations == 40
-    assert abs(face.accuracy(result.posterior) - 0.654110) < 0.01

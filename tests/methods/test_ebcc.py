@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations
 from finegold.api.fit import fit
 from finegold.methods.ebcc import EBCC
-from paper.printed import make_method
 from tests.methods.reference import ebcc as twin
 from tests.methods.reference import sample, vote_shares
 
@@ -43,22 +41,3 @@ def test_restarts_differ_and_the_best_bound_wins(data_set):
     assert result.steps[-1].bound == max(last.values())
     first = [step.bound for step in steps if step.iteration == 1]
     assert len(set(first)) == 6
-
-
-def test_the_numbers_of_the_paper_on_a_small_set(data_set):
-    dog = data_set("dog")
-    assert abs(dog.accuracy(fit(make_method("ebcc"), dog.annotations).posterior) - 0.840149) < 0.005
-
-
-def test_known_truths_teach():
-    """Votes are turned round by half of the annotators; known truths say by which."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=200)
-    task, annotator = np.nonzero(np.ones((200, 6)))
-    label = np.where((annotator < 3) ^ (rng.random(task.size) < 0.1), truth[task], 1 - truth[task])
-    gold = {i: int(truth[i]) for i in range(40)}
-    result = fit(
-        EBCC(n_restarts=3), Annotations.from_arrays(task, annotator, label, gold=gold), threads=1
-    )
-    assert (result.label == truth).mean() > 0.95
-    assert result.learned.confusion[5, 0, 1] > 0.7

@@ -85,16 +85,3 @@ def test_simulated_abilities_and_difficulties_are_recovered():
     assert (result.label == truth).mean() > 0.97
     assert np.corrcoef(result.learned.statistics["ability"], alpha)[0, 1] > 0.95
     assert np.corrcoef(-np.log(result.learned.statistics["difficulty"]), beta)[0, 1] > 0.6
-
-
-def test_gold_teaches_the_abilities():
-    """Two annotators are always wrong and two always right; only gold can tell which."""
-    task, annotator = np.divmod(np.arange(400), 4)
-    truth = task % 2
-    label = np.where(annotator < 2, truth, 1 - truth)
-    result = fit(
-        GLAD(), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(50)})
-    )
-    assert (result.label == np.arange(100) % 2).all()
-    assert (result.learned.statistics["ability"][:2] > 0).all()
-    assert (result.learned.statistics["ability"][2:] < 0).all()

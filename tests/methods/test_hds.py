@@ -5,7 +5,6 @@ import pytest
 
 from finegold import Annotations
 from finegold.api.fit import fit
-from finegold.checks import sample_votes
 from finegold.methods.hds import HDS, learn
 from finegold.results.metrics import accuracy
 
@@ -22,18 +21,6 @@ def test_the_prior_is_strong_where_annotators_are_alike_and_weak_where_they_diff
     assert strong.sum() > 50
     assert weak.sum() == pytest.approx(3, rel=0.2)
     assert np.allclose(weak[:, 0] / weak.sum(), row, atol=0.05)
-
-
-def test_an_annotator_of_one_vote_is_judged_by_the_pooled_matrix_and_one_of_many_by_their_own():
-    task, annotator, label = sample_votes(n_tasks=300, n_annotators=9)
-    new = np.append(annotator, 9)  # one vote only
-    result = fit(
-        HDS(), Annotations.from_arrays(np.append(task, 0), new, np.append(label, 0)), threads=1
-    )
-    alpha = result.learned.statistics["alpha"]
-    pooled = alpha / alpha.sum(axis=1, keepdims=True)
-    distance = np.abs(result.learned.confusion - pooled).max(axis=(1, 2))
-    assert distance[0] > 3 * distance[9]
 
 
 def test_a_flat_prior_lets_a_rare_class_be_rarer_than_its_votes():

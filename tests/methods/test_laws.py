@@ -20,7 +20,7 @@ def test_law(law, method):
     law(VARIANTS.get(method) or method_class(method))
 
 
-@pytest.mark.parametrize("name", ["bwa", "catd", "ds", "ibcc", "hds"])
+@pytest.mark.parametrize("name", ["bwa", "catd", "ds", "ebcc", "glad", "ibcc", "hds"])
 def test_known_truths_teach_who_is_right(name):
     """Annotator 0 contradicts annotators 1 and 2; the truths of most tasks show that 0 is right."""
     task, annotator = np.repeat(np.arange(200), 3), np.tile([0, 1, 2], 200)

@@ -19,7 +19,6 @@ from finegold.methods.lookup import method_names
 from finegold.methods.mv import MajorityVote
 from tests.support.animals import TRUTH, VOTES
 from tests.support.cli_helpers import succeed
-from tests.support.studio_helpers import studio_in_thread
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -97,14 +96,6 @@ def test_every_command_works_with_it(one_coin, tmp_path):
         done = succeed(*arguments)
     assert "onecoin" in done.stdout
     assert "one-coin Dawid-Skene" in (tmp_path / "report.html").read_text()
-
-
-def test_the_studio_lists_and_fits_it(one_coin, tmp_path):
-    (tmp_path / "votes.csv").write_bytes(VOTES.read_bytes())
-    with studio_in_thread(tmp_path) as studio:
-        assert "onecoin" in [one["name"] for one in studio.good("GET", "/api/methods")]
-        project = studio.open("votes.csv")
-        assert studio.fit(project, "onecoin", smoothing=2)["job"]["state"] == "done"
 
 
 def test_a_broken_entry_point_is_one_warning_and_no_more(site, fresh, monkeypatch):

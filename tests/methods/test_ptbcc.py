@@ -131,14 +131,6 @@ def test_further_prototypes_start_as_asked_and_differ_by_seed():
     assert np.allclose(one.sum(axis=2), 1)
 
 
-def test_it_says_why_it_stopped():
-    votes = Annotations.from_arrays(*sample_votes())
-    stopped = fit(PTBCC(max_iterations=2), votes)
-    assert not stopped.converged
-    assert "max_iterations = 2" in stopped.stopped
-    assert "converged after" in fit(PTBCC(), votes).stopped
-
-
 def test_the_watcher_sees_every_sweep_and_can_stop_the_work():
     votes = Annotations.from_arrays(*sample_votes())
     seen = []

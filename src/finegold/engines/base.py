@@ -123,10 +123,6 @@ class Engine(Protocol):
         """Return the array that the blocks keep under this name, in the order of tasks."""
         ...
 
-    def notes(self) -> list[str]:
-        """Return sentences for the notes of the result."""
-        return []
-
     def close(self) -> None:
         """Release threads, workers and memory."""
 

@@ -156,13 +156,6 @@ class DaskEngine(Engine):
         arrays = [self.client.submit(_collect, state, name, pure=False) for state in self.states]
         return np.concatenate(self._wait(arrays))
 
-    def notes(self) -> list[str]:
-        blocks, workers = (
-            f"{n:,} {thing}{'' if n == 1 else 's'}"
-            for n, thing in ((self.n_blocks, "block"), (len(self._workers()), "worker"))
-        )
-        return [f"Dask: {blocks} on {workers}"]
-
     def close(self) -> None:
         self.votes, self.states = [], []
         if not self.is_borrowed:

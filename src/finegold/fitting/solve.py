@@ -60,7 +60,7 @@ def fit(
     learned.statistics.update(per_task)
     result = summarise(method.name, method.settings, votes, posterior, best.steps, learned)
     caution = small_data_caution(votes.n_tasks) if method.name == DEFAULT_METHOD else ""
-    notes = [*filter(None, [caution]), *engine.notes()]
+    notes = [caution] if caution else []
     seconds = perf_counter() - began
     return replace(
         result, converged=best.converged, stopped=best.stopped, seconds=seconds, notes=notes
