@@ -97,6 +97,10 @@ test_full_exports = check_each({
         FILE, REGIONS, {(1, 1, "a")}, {"marked regions": 2, "free texts": 1, "annotations without an answer": 1}
     ),
     "free text that is asked for": reads(FILE, REGIONS, {(1, 1, "because")}, question="why"),
+    "a file per annotator": reads(
+        "", {f"{who}.json": [task({"result": [choices("q", label)]})] for who, label in (("ann", "a"), ("bob", "b"))},
+        {(1, "ann", "a"), (1, "bob", "b")}, warns="each is taken for one annotator, by its name",
+    ),
 })  # fmt: skip
 
 test_short_exports = check_each({

@@ -95,6 +95,10 @@ test_votes_inside_tasks = check_each({
         FILE, MISSING, {*VOTES, ("t3", "bob", "cat")}, unlabelled=["t4", "t5"], missing=1
     ),
     "several fields": refuses(FILE, TWO, 'asks 2 questions: "ratings"', '"annotations"'),
+    "rows without an id": reads(
+        *(FILE, NO_IDS, {(int(task[1]) - 1, who, said) for task, who, said in VOTES}),
+        warns="have no id; they are numbered from 0",
+    ),
     "rows by a field": reads(FILE, NO_IDS, {(f"text of {task}", who, said) for task, who, said in VOTES}, task="text"),
     "a long table with a list beside the label": reads("votes.jsonl", TABLE, {("t", "ann", "x"), ("t", "bob", "x")}),
     "too few annotators": refuses(
@@ -103,15 +107,51 @@ test_votes_inside_tasks = check_each({
     ),
 })  # fmt: skip
 
+# Votes on the parts of a record, and objects whose keys are annotators.
+PARTS = {("d1/1", "ann", "x"), ("d1/2", "ann", "y"), ("d1/1", "bob", "x"), ("d1/2", "bob", "x")}
+SAID = [{"ann": "x", "bob": "x"}, {"ann": "y", "bob": "x"}]
+IN_OBJECTS = [[{"worker_id": who, "response": said} for who, said in each.items()] for each in SAID]
+FOR_EACH = [{f"annotator_{who}": [said] for who, said in each.items()} for each in SAID]
+OF_PEOPLE = {(task, f"annotator_{who}", said) for task, who, said in PARTS}
+SCORES = [{"coherence": 1, "fluency": 5}, {"coherence": 1, "fluency": 4}]
 TURNED = {who: {f"t{n}": "xy"[n % 3 // 2] for n in range(9)} for who in ("ann", "bob")}
+BY_ROWS = {
+    who: [{"id": task, "text": "?", "label": said} for task, said in labels.items()]
+    for who, labels in TURNED.items()
+}
 MODELS = {"gpt-4": TURNED["ann"], "claude": TURNED["bob"]}
 RIGHT_WAY = {(f"t{n}", who, "xy"[n % 3 // 2]) for n in range(9) for who in ("ann", "bob")}
 OF_MODELS = {(task, {"ann": "gpt-4", "bob": "claude"}[who], said) for task, who, said in RIGHT_WAY}
 NUMBERS = {model: {f"q{n}": n % 5 for n in range(9)} for model in ("gpt-4", "claude")}
 
+test_votes_one_level_deeper = check_each({
+    "sentences with responses": reads(
+        FILE, [{"doc_id": "d1", "sentences": [{"sentence": "?", "responses": each} for each in IN_OBJECTS]}], PARTS
+    ),
+    "sentences with votes by annotator": reads(
+        FILE, [{"id": "d1", "sentences": [{"text": "?", "labels": each} for each in SAID]}], PARTS
+    ),
+    "sentences with ids": reads(
+        FILE, [{"id": "d1", "sentences": [{"id": "s9", "labels": SAID[1]}]}],
+        {("d1/s9", "ann", "y"), ("d1/s9", "bob", "x")}, format="nested-json",
+    ),
+    "annotators of each sentence": reads(
+        FILE, [{"hash": "d1", "summary": ["?", "!"], "summary_sentences_annotations": FOR_EACH}], OF_PEOPLE
+    ),
+    "criteria of each annotator": reads(
+        FILE, [{"id": name, "expert_annotations": SCORES} for name in ("d1", "d2")],
+        {
+            "coherence": {("d1", 1, 1), ("d1", 2, 1), ("d2", 1, 1), ("d2", 2, 1)},
+            "fluency": {("d1", 1, 5), ("d1", 2, 4), ("d2", 1, 5), ("d2", 2, 4)},
+        },
+        warns="by their position",
+    ),
+})  # fmt: skip
+
 test_keys_that_are_annotators_are_told_and_other_objects_refused = check_each({
     "annotators by name": reads(FILE, TURNED, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "few keys with many tasks": reads(FILE, MODELS, OF_MODELS, warns='taken as annotators: "gpt-4", "claude"'),
+    "rows of each annotator": reads(FILE, BY_ROWS, RIGHT_WAY, warns='taken as annotators: "ann", "bob"'),
     "numbers by model may be counts": refuses(FILE, NUMBERS, "object with the fields gpt-4, claude", "nested-json"),
     "marked texts": refuses(
         "a.jsonl", [{"text": "hi", "spans": [{"start": 0, "end": 2, "label": "X"}]}] * 2, "run finegold spans "

@@ -27,6 +27,10 @@ TIMES = [
     answer(1, f"2026-01-02_10-{minute}-00", said)
     for minute, said in (("00", "accept"), ("30", "reject"))
 ]
+NAMELESS = {
+    who: answer(-1, None, "accept", accept=[label], _session_id=None)
+    for who, label in (("ann", "A"), ("bob", "B"))
+}
 SPANS = [answer(1, "d-ann", "accept", spans=[], _view_id="ner_manual")]
 DAMAGED = {
     "record 1: found no annotator": [{**PRODIGY[0], "_annotator_id": None, "_session_id": None}],
@@ -46,6 +50,10 @@ test_answers = check_each({
     }),
     "sessions without a name keep their time": reads(
         "d.jsonl", TIMES, {(1, "2026-01-02_10-00-00", "accept"), (1, "2026-01-02_10-30-00", "reject")}
+    ),
+    "a file per annotator": reads(
+        "", {f"{who}.jsonl": [NAMELESS[who]] for who in NAMELESS}, {(-1, "ann", "A"), (-1, "bob", "B")},
+        warns="do not say who annotated: each is taken for one annotator, by its name",
     ),
     "marked spans": refuses("d.jsonl", SPANS, "holds no votes; left out were marked spans (1); run finegold spans "),
     **{words: refuses("d.jsonl", content, "(Prodigy export)", words, "; ") for words, content in DAMAGED.items()},

@@ -5,7 +5,7 @@ way, once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Unpack
@@ -26,7 +26,7 @@ from finegold.io.exports import ALL, find_export
 from finegold.io.exports.marks import add_nested_hint, refuse_one_object
 from finegold.io.long import read_cells, read_counts, read_long
 from finegold.io.options import Reading, ReadOptions
-from finegold.io.source import READABLE, is_files, sources_of, with_dialect
+from finegold.io.source import READABLE, Source, is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import GoldColumn, as_texts, with_gold
 from finegold.votes.annotations import Annotations
@@ -219,6 +219,8 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         raise InputError(problem, remedies=remedies)
     from finegold.io.exports.read import read_export
 
+    if len(sources) > 1:
+        sources = named_by_file(sources)
     return read_export(export, sources, options)
 
 
@@ -347,18 +349,23 @@ def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table
     """Take files with tasks and labels and without annotators for those of one each."""
     columns = opened.columns
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
-    # names without endings; or those of the folders, where all files are called alike
-    paths = [PurePath(source.name) for source in opened.sources]
-    bare = [ENDINGS.sub("", path.name) for path in paths]
-    names = bare if len({*bare}) == len(bare) else [path.parent.name for path in paths]
-    if len({*names}) < len(names) or not has_votes or candidates(columns, ANNOTATOR):
+    sources = named_by_file(opened.sources)
+    if not sources[0].annotator or not has_votes or candidates(columns, ANNOTATOR):
         return opened, []
     text = "there is no column of annotators, so each file is taken for one annotator"
-    sources = [
-        replace(file, annotator=name) for file, name in zip(opened.sources, names, strict=True)
-    ]
-    finding = Finding("files", f"{opened.name}: {text}: {listed(names, 5)}")
-    return open_sources(sources), [finding]
+    names = listed([source.annotator for source in sources], 5)
+    return open_sources(sources), [Finding("files", f"{opened.name}: {text}: {names}")]
+
+
+def named_by_file(sources: Sequence[Source]) -> list[Source]:
+    """Return files with the annotators whose names they have, unless some are called alike."""
+    # names without endings; or those of the folders, where all files are called alike
+    paths = [PurePath(source.name) for source in sources]
+    bare = [ENDINGS.sub("", path.name) for path in paths]
+    names = bare if len({*bare}) == len(bare) else [path.parent.name for path in paths]
+    if len({*names}) < len(names):
+        return [*sources]
+    return [replace(file, annotator=name) for file, name in zip(sources, names, strict=True)]
 
 
 def refuse_parts_of_one_table(opened: Table, votes: Annotations) -> None:

@@ -121,14 +121,14 @@ def _read(file: File, texts: dict[PurePath, str], left_out: Counter[str]) -> Ite
 
 def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Vote]:
     """The export of a tool whose answers may be marks."""
-    source = sniff(Source(str(file.path), file.data))
+    source = sniff(Source(str(file.path), file.data, annotator=file.stem))
     export = find_export([source])
     if export is None or export.name not in TOOLS:
         fields = ", ".join([*source.record][:8])
         problem = f"no marks are known in records with the fields {fields}"
         raise InputError(problem, source.name, [Remedy(text=KINDS)])
     # an answer without marks is a reading, too
-    options = ExportOptions(multi=True, left_out=left_out, nobody=file.stem)
+    options = ExportOptions(multi=True, left_out=left_out)
     try:
         yield from export.read(source, options)
     except DamagedExport as error:

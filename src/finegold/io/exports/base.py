@@ -96,8 +96,6 @@ class ExportOptions:
     empty: Counter[str] = field(default_factory=Counter)
     # texts of warnings that were shown
     warnings: set[str] = field(default_factory=set)
-    # who annotated where a file does not say so
-    nobody: str | None = None
     # the file, for readers of records
     seen: Source = field(default_factory=lambda: Source("", b""))
 
@@ -112,6 +110,15 @@ class ExportOptions:
         if is_out:
             self.left_out[what] += 1
         return is_out
+
+    def annotator_of_file(self) -> str | None:
+        """Return who annotated a file that does not say so, if its name tells."""
+        if self.seen.annotator:
+            text = (
+                "the files do not say who annotated: each is taken for one annotator, by its name"
+            )
+            self.warn_once(text)
+        return self.seen.annotator or None
 
     def warn_once(self, text: str, *remedies: Remedy) -> None:
         if text not in self.warnings:

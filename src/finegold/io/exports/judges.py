@@ -121,8 +121,12 @@ def _mt_bench(record: Any, file: str) -> Iterator[Call]:
     # beside it is the prompt, which varies
     judge = judge[0] if isinstance(judge, list) and judge else judge
     call = {"question_id": record["question_id"], "judge": judge, "turn": record.get("turn")}
-    call |= {"model_a": need(record, "model_1", str), "model_b": need(record, "model_2", str)}
-    for name, order in (("g1_winner", "AB"), ("g2_winner", "BA")):
+    # those of people, who judge once, have other names
+    models = ("model_a", "model_b") if "model_a" in record else ("model_1", "model_2")
+    call |= {"model_a": need(record, models[0], str), "model_b": need(record, models[1], str)}
+    for name, order in (("g1_winner", "AB"), ("g2_winner", "BA"), ("winner", None)):
+        if name not in record:
+            continue
         said = {"model_1": "model_a", "model_2": "model_b"}.get(str(record[name]), record[name])
         yield call | {"winner": said, "order": order}
 

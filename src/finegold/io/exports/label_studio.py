@@ -59,11 +59,10 @@ def annotations_of(record: dict[str, Any]) -> list[Any]:
     return need(record, name, list)
 
 
-def _person(annotation: dict[str, Any], options: ExportOptions) -> Any:
+def _person(annotation: dict[str, Any]) -> Any:
     """Return who made an annotation: people know the e-mail address better than the number."""
     who = annotation.get("completed_by")
-    who = who.get("email") or who.get("id") if isinstance(who, dict) else who
-    return options.nobody if who is None else who
+    return who.get("email") or who.get("id") if isinstance(who, dict) else who
 
 
 def _votes(record: Any, options: ExportOptions) -> list[Vote]:
@@ -74,8 +73,11 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     votes, data = [], need(record, "data", dict, {})
     texts = [text for text in data.values() if isinstance(text, str)]
     text = texts[0] if len(texts) == 1 else None
-    for annotation in annotations_of(record):
-        results, annotator = need(annotation, "result", list, []), _person(annotation, options)
+    annotations = annotations_of(record)
+    for annotation in annotations:
+        results, annotator = need(annotation, "result", list, []), _person(annotation)
+        if annotator is None and len(annotations) == 1:
+            annotator = options.annotator_of_file()
         is_cancelled = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
         if options.leaves_out(is_cancelled, "cancelled annotations") or options.leaves_out(
             annotator is None, "annotations without an annotator"

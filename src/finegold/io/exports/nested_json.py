@@ -1,5 +1,5 @@
 """JSON in which every task holds its votes: rows with a field of votes, or an object keyed by task
-or by annotator.
+or by annotator. The votes may stand one level deeper, with each sentence of a record.
 
 The votes of a task are an object annotator -> label, objects with a label and perhaps an annotator,
 or a list of labels.
@@ -58,16 +58,17 @@ def fits(seen: Source) -> bool:
     record, by_field = seen.record, defaultdict[str, list[Any]](list)
     are_inner = all(isinstance(value, dict | list | None) for value in record.values())
     is_keyed = seen.layout != "list" and are_inner
-    if not record or (_fields_of(record) is None and not is_keyed):
+    if not record or (_parts_of(record) is None and not is_keyed):
         return False
     # a long table has both
     if candidates(record, ANNOTATOR) and candidates(record, LABEL):
         return False
     try:
         for _, content in islice(_tasks(seen, None), SAMPLE):
-            fields = _fields_of(content)
-            for name, votes in ({"": content} if fields is None else fields).items():
-                by_field[name] += [votes] if votes else []
+            parts = _parts_of(content)
+            for _, fields in [("", {"": content})] if parts is None else parts:
+                for name, votes in fields.items():
+                    by_field[name] += [votes] if votes else []
         return any(_are_votes(votes, name) for name, votes in by_field.items())
     except (DamagedExport, *base.MISUSED):
         return False
@@ -75,61 +76,85 @@ def fits(seen: Source) -> bool:
 
 def _tasks(seen: Source, options: ExportOptions | None) -> Iterator[tuple[Any, Any]]:
     """Yield the key and the content of every task. The key of a row is its number."""
-    are_rows = seen.layout == "list" or _fields_of(seen.record) is not None
+    are_rows = seen.layout == "list" or _parts_of(seen.record) is not None
     for number, record in enumerate(base.read_records(seen)):
         if are_rows:
             yield number, record
-        elif not _are_annotators(record):
+        elif (by_annotator := _by_annotator(record)) is None:
             yield from record.items()
         else:
             if options is not None:
-                names = list_names([*record][:3])
+                names = list_names([*by_annotator][:3])
                 wrong = "if they are tasks, write rows with a task, an annotator and a label"
                 text = f"the keys of {seen.name} are taken as annotators: {names}"
                 options.warn_once(text, use(text=wrong))
-            tasks = dict.fromkeys(task for votes in record.values() for task in votes)
+            tasks = dict.fromkeys(task for labels in by_annotator.values() for task in labels)
             for task in tasks:
-                yield task, {who: votes[task] for who, votes in record.items() if task in votes}
+                each = by_annotator.items()
+                yield task, {who: labels[task] for who, labels in each if task in labels}
 
 
-def _are_annotators(record: dict[str, Any]) -> bool:
-    """Return whether the keys of an object are annotators, and the keys within are tasks."""
+def _by_annotator(record: dict[str, Any]) -> dict[str, dict[str, Any]] | None:
+    """Return the labels of each annotator by task if the keys of an object are annotators."""
+    rows = {key: _labels_of_rows(value) for key, value in record.items()}
+    n_labels = sum(map(len, rows.values()))
+    if len(rows) > 1 and all(rows.values()):
+        # those of several annotators, and not those of parts of the tasks
+        tasks = {task for labels in rows.values() for task in labels}
+        return rows if len(tasks) < n_labels else None
     inner = {task for votes in record.values() if isinstance(votes, dict) for task in votes}
     if not inner or not all(
         isinstance(votes, dict) and not any(isinstance(vote, dict) for vote in votes.values())
         for votes in record.values()
     ):
-        return False
+        return None
     outside, inside = (all(map(PEOPLE.fullmatch, names)) for names in (record, inner))
     are_few = len(record) > 1 and len(inner) >= MANY_TASKS * len(record)
-    return outside if outside != inside else are_few
+    return record if (outside if outside != inside else are_few) else None
+
+
+def _labels_of_rows(rows: Any) -> dict[str, Any]:
+    """Return the labels in rows such as {"id": ..., "label": ...} by task; none in other lists."""
+    labels = {}
+    for row in rows if isinstance(rows, list) else []:
+        fields = row if isinstance(row, dict) else {}
+        tasks, said = candidates(fields, ROW_ID), candidates(fields, LABEL)
+        if len(tasks) != 1 or len(said) != 1 or candidates(fields, ANNOTATOR):
+            return {}
+        labels[text_of(row[tasks[0]])] = row[said[0]]
+    return labels
 
 
 def _votes(task: tuple[Any, Any], options: ExportOptions) -> Iterator[Vote]:
+    """Yield the votes on a task, or on the parts of it that hold them, such as its sentences."""
     key, content = task
-    fields = _fields_of(content)
-    if isinstance(key, int) or fields is not None:
+    parts = _parts_of(content)
+    if isinstance(key, int) or parts is not None:
         name = _id_of(content, key, options)
     else:
         if options.task is not None:
             raise DamagedExport("the keys of the object name the tasks", leave_out("task"))
         if not isinstance(content, dict | list | None):
             raise DamagedExport(f'"{key}" holds {content!r:.40}, expected votes')
-        name, fields = key, {"": content} if content else {}
-    if not fields:
-        yield Vote(name)
-    for question, votes in (fields or {}).items():
-        for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
-            if annotator is None:
-                options.warn_once(
-                    f"{options.seen.name} has labels with no annotators; these are named 1, 2, ..."
-                    " by their position"
-                )
-            yield Vote(name, number if annotator is None else annotator, label, question)
+        name, parts = key, [("", {"": content} if content else {})]
+    for place, fields in parts or [("", {})]:
+        part = name if place == "" else f"{text_of(name)}/{place}"
+        if not fields:
+            yield Vote(part)
+        for question, votes in fields.items():
+            for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
+                if annotator is None:
+                    options.warn_once(
+                        f"{options.seen.name} has labels with no annotators; these are named 1, 2,"
+                        " ... by their position"
+                    )
+                yield Vote(part, number if annotator is None else annotator, label, question)
 
 
 def _id_of(record: Any, key: Any, options: ExportOptions) -> Any:
-    """Return the name of the task: the key of the object, or what a field of the row says."""
+    """Return the name of the task: the key of the object, what a field of the row says, or its
+    number.
+    """
     if isinstance(key, str) and options.task is None:
         return key
     name_task = use(task=Placeholder("NAME"), text="for the field of the tasks")
@@ -137,9 +162,13 @@ def _id_of(record: Any, key: Any, options: ExportOptions) -> Any:
         field = find_column(list(base.need({"": record}, "", dict)), ROW_ID, options.task)
     except InputError as error:
         raise DamagedExport(error.problem, name_task) from None
-    if field is None:
+    if field is not None:
+        return record[field]
+    if options.has_many_files:
         raise DamagedExport("the row has no id", name_task)
-    return record[field]
+    text = f"the rows of {options.seen.name} have no id; they are numbered from 0"
+    options.warn_once(text, name_task)
+    return key
 
 
 # the same fields occur in task after task
@@ -148,15 +177,49 @@ def _is_field(name: str) -> bool:
     return bare_name(name) in FIELDS
 
 
-def _fields_of(record: Any) -> dict[str, Any] | None:
-    """Return the votes of each field with some, paired with annotators if a field lists them, as
-    "ann,bob" may; None if no field is one of votes.
+def _parts_of(record: Any) -> list[tuple[Any, dict[str, Any]]] | None:
+    """Return what a record holds votes on, with the votes by question: "" for the record, or each
+    of its sentences; None if it has no field of votes.
     """
     if not isinstance(record, dict):
         return None
-    names = [name for name in record if _is_field(name)]
-    if not names:
-        return None
+    if any(map(_is_field, record)):
+        return [("", _fields_of(record))]
+    for name, parts in record.items():
+        if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
+            continue
+        if all(any(map(_is_field, part)) for part in parts):
+            return [(_place_of(part, n), _fields_of(part)) for n, part in enumerate(parts, 1)]
+        if not bare_name(name).endswith(tuple(FIELDS)):
+            continue
+        # an object of annotators for each sentence, or one of criteria for each annotator
+        if all(PEOPLE.fullmatch(key) for part in parts for key in part):
+            return [(n, {"": part}) for n, part in enumerate(parts, 1)]
+        if len({frozenset(part) for part in parts}) == 1 and not candidates(parts[0], LABEL):
+            return [("", _criteria_of(parts))]
+    return None
+
+
+def _place_of(part: dict[str, Any], number: int) -> Any:
+    names = candidates(part, ROW_ID)
+    return part[names[0]] if len(names) == 1 and part[names[0]] is not None else number
+
+
+def _criteria_of(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the votes by criterion of objects with the same fields, one for each annotator."""
+    people = candidates(parts[0], ANNOTATOR)[:1]
+    who = [part[people[0]] if people else None for part in parts]
+    return {
+        name: list(zip(who, (part[name] for part in parts), strict=True))
+        for name in parts[0]
+        if name not in people and not any(isinstance(part[name], dict) for part in parts)
+    }
+
+
+def _fields_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the votes of each field with some, paired with annotators if a field lists them, as
+    "ann,bob" may.
+    """
 
     def parts(value: Any) -> Any:
         return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
@@ -164,7 +227,7 @@ def _fields_of(record: Any) -> dict[str, Any] | None:
     listed = [parts(record[name]) for name in record if bare_name(name) in ANNOTATORS]
     annotators = next((each for each in listed if isinstance(each, list)), None)
     fields = {}
-    for name in names:
+    for name in filter(_is_field, record):
         votes = record[name] if annotators is None else parts(record[name])
         if not isinstance(votes, list | dict) or not votes or votes == [""]:
             continue

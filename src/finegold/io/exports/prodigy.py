@@ -20,11 +20,11 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     task = base.need_id(record, "_input_hash", options)
     if options.leaves_out(answer == "ignore", "ignored answers"):
         return [Vote(task)]
-    named = [record.get("_annotator_id"), record.get("_session_id"), options.nobody]
+    named = (record.get("_annotator_id"), record.get("_session_id"))
     annotator = next((name for name in named if name is not None), None)
-    if annotator is None:
+    if annotator is None and (annotator := options.annotator_of_file()) is None:
         remedy = "write it with Prodigy 1.8 or later, which keeps _session_id"
-        raise DamagedExport("found no annotator", remedy)
+        raise DamagedExport("found no annotator", remedy, "give a folder with a file per annotator")
     if "accept" in record or "options" in record:
         # Somebody who rejects a choice says that no option fits, or that the task is bad.
         if options.leaves_out(answer == "reject", "rejected choices", "rejected"):
