@@ -22,7 +22,7 @@ from finegold.studio.security import OWNER, REVIEWERS, REVIEWERS_WHO_SEE, visito
 from finegold.studio.services import Project, ProjectDep, Reviewer, Scalar, plain_name
 from finegold.studio.store import Row, name_key, now
 from finegold.studio.tasks import HIDDEN, view_tasks
-from finegold.votes.encoding import MISSING, text_of
+from finegold.votes.encoding import MISSING
 
 router = APIRouter(tags=["judging"], prefix="/projects/{project:id}")
 
@@ -135,10 +135,6 @@ def states_of(project: Project) -> dict[str, Mask]:
     states["accepted"] = measuring.accepted_mask(project)
     states["open"] = ~(states["judged"] | states["checked"] | states["accepted"])
     return states
-
-
-def words(label: object) -> str:
-    return ", ".join(map(text_of, label)) if isinstance(label, list) else text_of(label)
 
 
 def add_truths(project: Project, source: int, name: str, truths: Iterable[tuple[Any, Any]]) -> None:

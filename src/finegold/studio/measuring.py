@@ -15,6 +15,7 @@ from __future__ import annotations
 import html
 import json
 from itertools import cycle
+from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ from finegold.votes.encoding import MISSING, text_of, to_list
 
 router = APIRouter(tags=["measuring"], prefix="/projects/{project:id}")
 
+# of a row
+SAMPLE = ("id", "fit", "at", "auditors")
 PRIOR_SHARED = 20
 PRIOR_ERROR = 0.05
 
@@ -58,14 +61,11 @@ class Sample:
     """A sample with its answers."""
 
     def __init__(self, row: Row) -> None:
-        self.id, self.fit, self.at, self.auditors = (
-            row[name] for name in ("id", "fit", "at", "auditors")
-        )
+        self.id, self.fit, self.at, self.auditors = itemgetter(*SAMPLE)(row)
         self.closed, self.overlap, plan = bool(row["closed"]), row["overlap"], row["plan"]
+        self.risk: float = plan["risk"]
         # tasks that it speaks for, and tasks whose truth was known then
-        self.risk, self.population, self.known = (
-            plan[name] for name in ("risk", "population", "known")
-        )
+        self.population, self.known = plan["population"], plan["known"]
         # of each stratum: its tasks, and their mean confidence
         self.sizes, self.confidence = np.array(plan["sizes"]), np.array(plan["confidence"])
         # by their names, and the stratum of each
@@ -80,12 +80,9 @@ class Sample:
     @property
     def truths(self) -> dict[str, Any]:
         """The truth of each task by its key; not of those on which auditors disagree."""
-        apart = {*self.apart}
-        agreed = {
-            key: next(iter(by_auditor.values()))
-            for key, by_auditor in self.answers.items()
-            if key not in apart
-        }
+        agreed = {key: next(iter(answers.values())) for key, answers in self.answers.items()}
+        for key in self.apart:
+            del agreed[key]
         return agreed | self.settled
 
     @property
@@ -96,9 +93,8 @@ class Sample:
     @property
     def apart(self) -> list[str]:
         """The keys of tasks on which they disagree."""
-        return [
-            key for key in self.shared if len(set(map(name_key, self.answers[key].values()))) > 1
-        ]
+        labels = {key: set(map(name_key, self.answers[key].values())) for key in self.shared}
+        return [key for key, different in labels.items() if len(different) > 1]
 
     @property
     def is_over(self) -> bool:
@@ -232,9 +228,9 @@ def acceptable(sample: Sample, result: LoadedResult) -> int:
     answered, right = _compare(sample, result)
     if not answered.any():
         return 0
-    sizes, confidence = sample.sizes, sample.confidence
     # a task without an answer counts as wrong
-    return maths.accepted_strata(sizes, sample.stratum, ~right, confidence, sample.risk)
+    strata = (sample.sizes, sample.stratum, ~right, sample.confidence)
+    return maths.accepted_strata(*strata, sample.risk)
 
 
 def reviewer_error(n_shared: int, n_apart: int) -> float:
@@ -340,11 +336,8 @@ def certificate_html(title: str, measured: Row) -> str:
 
 def accepted_row(project: Project) -> Row | None:
     """Return the newest acceptance that was not taken back."""
-    return project.store.row(
-        "SELECT * FROM judgement WHERE project = ? AND kind = 'accept' AND NOT undone"
-        " ORDER BY id DESC LIMIT 1",
-        project.id,
-    )
+    sql = "SELECT * FROM judgement WHERE project = ? AND kind = 'accept' AND NOT undone ORDER BY id"
+    return next(reversed(project.rows(sql)), None)
 
 
 def accepted_mask(project: Project) -> Mask:
@@ -387,16 +380,14 @@ def view_sample(project: Project, sample: Sample) -> Row:
         {
             "task": plain_name(names[key]),
             "text": text_of(names[key]),
-            "labels": {who: _text(label) for who, label in sample.answers[key].items()},
-            "settled": _text(sample.settled[key]) if key in sample.settled else None,
+            "labels": {who: words_of_label(label) for who, label in sample.answers[key].items()},
+            "settled": words_of_label(sample.settled[key]) if key in sample.settled else None,
         }
         for key in sample.apart
     ]
-    n_open = sum(each["settled"] is None for each in apart)
-    if n_open:
+    next_step = f"Check {_count(n - n_done, 'more task')}."
+    if n_open := sum(each["settled"] is None for each in apart):
         next_step = f"Settle {_count(n_open, 'disagreement')} of the auditors."
-    else:
-        next_step = f"Check {_count(n - n_done, 'more task')}."
     auditors = [
         {
             "name": who,
@@ -425,7 +416,7 @@ def view_sample(project: Project, sample: Sample) -> Row:
     }
 
 
-def _text(label: Any) -> str:
+def words_of_label(label: Any) -> str:
     return ", ".join(map(text_of, label)) if isinstance(label, list) else text_of(label)
 
 
