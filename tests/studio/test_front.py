@@ -286,9 +286,6 @@ def test_nothing_is_wrong_with_any_page(browser, finished, axe, width, scheme):
             page.evaluate(axe)
             broken = page.evaluate(VIOLATIONS)
             wrong[path] = broken + ([] if fits_the_width(page) else ["it is wider than the screen"])
-            if PICTURES:
-                name = f"{re.sub('[^a-z0-9]+', '-', path) or 'home'}-{scheme}-{width}.png"
-                page.screenshot(path=Path(PICTURES) / name, full_page=True)
     assert {path: each for path, each in wrong.items() if each} == {}
 
 
