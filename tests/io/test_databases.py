@@ -138,7 +138,8 @@ def test_a_table_of_something_else_is_not_replaced(place: Place, result: finegol
 # What goes wrong is one message with a remedy, in time, and without a password.
 
 QUERIES = {
-    "no query": ([], ["--query", "SELECT * FROM NAME"]),
+    "no query": ([], ["its tables are", "votes", "--query", "SELECT * FROM "]),
+    "a table": (["--query", "votes"], ["is not a query; its tables are", "SELECT * FROM "]),
     "bad SQL": (["--query", "SELEKT * FROM votes"], ["yntax error"]),
     "no such table": (["--query", "SELECT * FROM vote"], ["vote", "check the name"]),
     "no such column": (["--query", "SELECT tusk FROM votes"], ["tusk", "check the name"]),

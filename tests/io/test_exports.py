@@ -111,6 +111,23 @@ TEXTS = {
     "TSV": ("a.tsv", "#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Span|label\n\n\n1-1\t0-2\thi\tX\n"),
 }
 
+REGIONS = {
+    "Labelbox": (
+        "a.ndjson",
+        [{"data_row": {"id": "x"}, "media_attributes": {}, "projects": {}}] * 2,
+    ),
+    "V7": ("a.json", {"version": "2.0", "item": {"name": "a.png"}, "annotations": []}),
+    "SuperAnnotate": ("a.json", {"metadata": {"name": "a.png"}, "instances": [], "tags": []}),
+    "COCO": ("a.json", {"images": [], "annotations": [], "categories": []}),
+    "CVAT": ("a.xml", "<?xml version='1.0'?>\n<annotations>\n<image/></annotations>"),
+}
+test_exports_that_mark_regions_are_refused_by_the_name_of_the_tool = check_each(
+    {
+        title: refuses(*form, f"is an export of {title}, which marks regions")
+        for title, form in REGIONS.items()
+    }
+)
+
 test_marked_texts_are_sent_to_the_command_that_reads_them = check_each(
     {
         kind: refuses(*form, "is an export of INCEpTION", "run finegold spans ")

@@ -30,6 +30,16 @@ LEFT_OUT = {"drafts": 1, "discarded responses": 1, "suggestions of models": 1}
 INCLUDED = ["drafts", "discarded", "suggestions"]
 WANTED = VOTES | {("r1", "u3", "pos"), ("r1", "u4", "pos"), ("r1", "m1", "neg")}
 
+SERVER = [{
+    "id": "r1", "fields": {"text": "hi"}, "suggestions": [{"question_name": "q", "value": "a", "agent": "m1"}],
+    "responses": [
+        {"user_id": "u1", "status": "submitted", "values": {"q": {"value": "a"}, "stars": {"value": 4}}},
+        {"user_id": "u2", "status": "discarded", "values": {"q": {"value": "b"}}},
+        {"user_id": "u3", "status": "draft", "values": None},
+    ],
+}]  # fmt: skip
+Q = {("r1", "u1", "a")}
+
 
 def responses(*values):
     return [{"id": "r1", "fields": {"text": "hi"}, "responses": {"q": list(values)}}]
@@ -43,6 +53,10 @@ test_records = check_each({
     "a list": reads("a.json", ARGILLA, VOTES, {"suggestions of models": 1}),
     "suggestions when asked for": reads("a.json", ARGILLA, VOTES | SUGGESTED, {}, include="suggestions"),
     "tasks by a field": reads("a.json", ARGILLA, BY_TEXT, task="text"),
+    "records of the server": reads(
+        "a.json", SERVER, Q, {"discarded responses": 1, "suggestions of models": 1}, question="q"
+    ),
+    "suggestions of the server": reads("a.json", SERVER, Q | {("r1", "m1", "a")}, question="q", include="suggestions"),
     "several labels, ranks and spans": reads(
         *("a.json", responses(said(["b", "a"]), said([{"value": "a", "rank": 1}]), said("c", "u2"))),
         {("r1", "u1", "a|b"), ("r1", "u2", "c")},

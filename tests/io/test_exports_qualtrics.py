@@ -62,6 +62,14 @@ LOOPS = survey(
     fields=BARE
     | {f"{n}_{q}": (f"{n} - {q}?", f"{n}_QID{q[1]}") for q in ("Q3", "Q4") for n in (1, 2)},
 )
+ABOUT = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
+LEGACY = f"""V1,V2,V3,V4,V5,V6,V7,V8,V9,V10,Q1,Q2,LocationLatitude,LocationLongitude,LocationAccuracy,
+{ABOUT},"Is it art, or not?",And this?,LocationLatitude,LocationLongitude,LocationAccuracy,
+R_a,Default Response Set,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
+R_b,Default Response Set,Anonymous,,,1.2.3.5,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,no,no,47.1,8.5,-1,
+R_c,Default Response Set,Anonymous,,,1.2.3.6,8,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
+R_d,Default Response Set,Anonymous,,,1.2.3.7,0,2014-01-01 10:00:00,2014-01-01 10:05:00,0,art,,47.1,8.5,-1,
+"""
 FILE, TITLE = "survey.csv", "survey.csv (Qualtrics export)"
 
 test_surveys = check_each({
@@ -80,6 +88,10 @@ test_surveys = check_each({
         "Q3": {(1, "R_a", "yes"), (2, "R_a", "no"), (1, "R_b", "yes"), (2, "R_b", "yes")},
         "Q4": {(1, "R_a", "no"), (2, "R_b", "no")},
     }),
+    "headers of the old export": reads(
+        *(FILE, LEGACY, {("Q1", "R_a", "art"), ("Q1", "R_b", "no"), ("Q2", "R_a", "no"), ("Q2", "R_b", "no")}),
+        {"responses marked as spam": 1, "unfinished responses": 1},
+    ),
     "no responses": refuses(
         FILE, survey(rows=[]), f"{TITLE}: it has headers but no responses; export it again: Data & Analysis"
     ),

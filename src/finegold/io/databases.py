@@ -20,6 +20,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from finegold.errors import FinegoldError, InputError, OutputError, Placeholder, use
+from finegold.votes.encoding import listed
 
 if TYPE_CHECKING:
     from finegold.results.data import ResultData
@@ -41,6 +42,14 @@ REMEDIES = {
     "lock on file|database is locked": "another program is using the file; try again later",
     "not a database|not a valid DuckDB": "check the file, and whether it is SQLite or DuckDB",
     "does not exist|no such|not found": "check the name, its schema and its capitals",
+}
+_SCHEMA = (
+    "FROM information_schema.tables WHERE table_schema NOT IN ('information_schema', 'pg_catalog')"
+)
+LISTS_OF_TABLES = {
+    "postgresql": f"SELECT format('%I.%I', table_schema, table_name) {_SCHEMA} ORDER BY 1",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1",
+    "duckdb": f"SELECT table_name {_SCHEMA} ORDER BY 1",
 }
 # columns of a table of labels
 LABELS = {"task", "label", "confidence", "n_votes", "tied"}
@@ -147,11 +156,20 @@ def read_query(address: Any, query: str | None) -> tuple[str, pl.DataFrame]:
             raise InputError("a database is read alone; leave out the other files, or the query")
         address = address[0]
     database = parse(address)
-    if query is None:
-        remedy = use(query=Placeholder('"SELECT * FROM NAME"'))
-        raise InputError("nothing says what to read from the database", database.name, [remedy])
-    query = query.strip().rstrip(";")
     with connect(database, InputError) as connection:
+        query = "" if query is None else query.strip().rstrip(";")
+        # a single word, such as the name of a table, is no query
+        if len(query.split()) < 2:
+            tables = pl.read_database(LISTS_OF_TABLES[database.kind], connection).to_series()
+            what = (
+                f"{query!r} is not a query"
+                if query
+                else "nothing says what to read from the database"
+            )
+            has = f"its tables are {listed(tables, 10)}" if len(tables) else "it has no table yet"
+            name = query if query in tables else [*tables, "NAME"][0]
+            remedy = use(query=Placeholder(f'"SELECT * FROM {name}"'))
+            raise InputError(f"{what}; {has}", database.name, [remedy])
         if not database.is_file:
             query = _as_plain_types(connection, query)
         return database.name, pl.read_database(query, connection, infer_schema_length=None)

@@ -12,6 +12,7 @@ from finegold.io.exports.base import Export, ExportOptions, Vote, need
 from finegold.io.source import Source
 
 REMEDY = "export it again: dataset.records.to_json(FILE) in Python"
+SERVER_ID = "_server_id"
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
 # by status
 NO_VOTES = {"draft": "drafts", "discarded": "discarded responses", "pending": "pending responses"}
@@ -26,7 +27,8 @@ def _records(seen: Source, options: ExportOptions) -> Iterator[Any]:
 
 def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
     # flattened, the fields stand beside the id
-    task = base.need_id(record, "id", options, "fields")
+    is_of_server = isinstance(record, dict) and record.get("id") is None and SERVER_ID in record
+    task = base.need_id(record, SERVER_ID if is_of_server else "id", options, "fields")
     answers = []
     for status, user, value, question in responses_of(record):
         what = NO_VOTES.get(str(status or ""), "")
@@ -47,6 +49,13 @@ def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
 
 def responses_of(record: dict[str, Any]) -> Iterator[tuple[Any, Any, Any, str]]:
     """Yield the status of each response, if known, who gave it, the answer and the question."""
+    if isinstance(record.get("responses"), list):
+        # the server and Argilla 1 write the answers of a user to all questions together
+        for response in record["responses"]:
+            for question, answer in need(response, "values", dict, {}).items():
+                said = need(answer, "value", object)
+                yield response.get("status"), response.get("user_id"), said, question
+        return
     for question, responses in need(record, "responses", dict, {}).items():
         for response in responses or ():
             user = need(response, "user_id", str)
@@ -61,7 +70,10 @@ def responses_of(record: dict[str, Any]) -> Iterator[tuple[Any, Any, Any, str]]:
 
 def _suggestions(record: dict[str, Any]) -> Iterator[tuple[Any, Any, str]]:
     """Yield the model, the answer and the question of each suggestion."""
-    for question, each in need(record, "suggestions", dict, {}).items():
+    made = record.get("suggestions")
+    if isinstance(made, list):
+        made = {need(each, "question_name", str): each for each in made}
+    for question, each in (made or {}).items():
         yield need(each, "agent", str, "suggestion"), need(each, "value", object), question
     for name, value in record.items():
         if value is not None and name.endswith(SUGGESTION):

@@ -35,12 +35,15 @@ MARKS = {
         f"<zip> *.jsonl,*.json,*.csv | <sheet> {_DATA} label |"
         f" <json> {_DATA} label[],cats[],labels[],entities[] | id text annotations[] annotation_approver,meta",
     ),
-    "argilla": ("argilla", "fields responses{} | *.responses.users"),
+    "argilla": ("argilla", "fields responses{},responses[] | *.responses.users"),
     "inspect": ("inspect_ai", "version status eval{} | <zip> header.json,_journal/start.json"),
     "mturk": ("mturk", "<sheet> HITId WorkerId AssignmentId AssignmentStatus,Answer.*"),
     "toloka": ("toloka", "<sheet> ASSIGNMENT:*"),
     "appen": ("appen", "<sheet> _unit_id _golden,_tainted,_trust"),
-    "qualtrics": ("qualtrics", "<sheet> StartDate ResponseId | <sheet> <below:*ImportId*>"),
+    "qualtrics": (
+        "qualtrics",
+        "<sheet> StartDate ResponseId | <sheet> <below:*ImportId*> | <sheet> V1 <below:StartDate>",
+    ),
     "sagemaker": (
         "sagemaker",
         "<json> datasetObjectId annotations,consolidatedAnnotation | <json> answers[] |"
@@ -52,6 +55,14 @@ MARKS = {
 # Marked texts, by suffix or by how they begin.
 TEXTS = {".ann": "brat", ".conll": "CoNLL", ".iob": "CoNLL", ".bio": "CoNLL", ".xmi": "INCEpTION"}
 INCEPTION = re.compile(rb'#FORMAT=WebAnno|<xmi:XMI|\{\s*"%(TYPES|FEATURE_STRUCTURES)"')
+# Tools whose exports mark regions, and the names in those.
+REGIONS = {
+    "Labelbox": "data_row{} projects{} | DataRow_ID Label",
+    "V7": "item{},image{} annotations[] version,dataset",
+    "SuperAnnotate": "metadata{} instances[]",
+    "COCO": "images[] annotations[] categories[]",
+}
+CVAT = b"<annotations>"
 # fields of a mark in a text
 PLACES = {"start", "start_offset"}
 
@@ -85,12 +96,23 @@ def names_in(seen: Source) -> frozenset[str]:
 
 
 def refuse_marks(sources: Sequence[Source]) -> None:
-    """Refuse exports that hold marked texts by the name of the tool."""
+    """Refuse exports that hold marks in texts or images by the name of the tool."""
     for seen in sources:
         inside = "INCEpTION" if INCEPTION.search(seen.text) else ""
         if title := TEXTS.get(PurePath(seen.name).suffix, inside):
             problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
             raise InputError(problem, remedies=[read_spans(sources)])
+        names = names_in(seen)
+        title = "CVAT" if CVAT in seen.text else None
+        if title := title or next(
+            (t for t, marks in REGIONS.items() if has_marks(names, marks)), None
+        ):
+            problem = (
+                f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on"
+                " whole tasks and marked texts, and neither boxes nor segmentations"
+            )
+            classes = "for its classes of whole tasks, write a table of task, annotator and label"
+            raise InputError(problem, remedies=[Remedy(text=classes)])
 
 
 def read_spans(sources: Sequence[Source]) -> Remedy:

@@ -23,9 +23,9 @@ PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "
 RESPONSE = "responseid"
 # the response, not what it says
 ABOUT = re.compile(
-    r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID)|"
-    r"Recipient(LastName|FirstName|Email)|ExternalReference|Location(Latitude|Longitude)|"
-    r"DistributionChannel|UserLanguage|Q_.*"
+    r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID|Set)|"
+    r"Recipient(LastName|FirstName|Email)|External(Data)?Reference|Location(Latitude|Longitude|Accuracy)|"
+    r"Name|EmailAddress|DistributionChannel|UserLanguage|Q_.*"
 )
 # free texts, orders of display, timers and browsers
 NO_LABEL = re.compile(
@@ -41,10 +41,13 @@ UNANSWERED = "-99"
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[Vote]:
-    rows = list(base.read_rows(seen, seen.columns))[_import_ids(seen)[1] :]
+    columns = _columns(seen)
+    _, n_headers = _import_ids(seen)
+    table = base.read_rows(seen, seen.columns)
+    rows = [dict(zip(columns, row.values(), strict=True)) for row in table][n_headers:]
     if not rows:
         raise DamagedExport("it has headers but no responses")
-    bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in seen.columns}
+    bare = {name: re.sub(r"[^a-z]", "", name.lower()) for name in columns}
     # Who answered: by the id of the service that recruited them, else by that of the response.
     people = [name for known in (*PEOPLE, RESPONSE) for name in bare if bare[name] == known]
     if not people:
@@ -71,15 +74,16 @@ def _questions(
     seen: Source, rows: list[dict[str, Any]], people: list[str], options: ExportOptions
 ) -> dict[str, dict[str, str]]:
     """Return the columns of each question, and the task that each column is."""
+    columns = _columns(seen)
     if options.task is not None:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
-        items = [name for name in seen.columns if any(fnmatchcase(name, each) for each in patterns)]
+        items = [name for name in columns if any(fnmatchcase(name, each) for each in patterns)]
         if not items:
             remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
             raise DamagedExport(f'no column is called "{options.task}"', remedy)
         return {options.task: {name: name for name in items}}
     ids, _ = _import_ids(seen)
-    items = [name for name in seen.columns if name not in people and not NO_LABEL.search(name)]
+    items = [name for name in columns if name not in people and not NO_LABEL.search(name)]
     if ids:
         items = [name for name in items if QUESTION.match(ids.get(name, ""))]
         items = [name for name in items if not NO_LABEL.search(ids[name])]
@@ -100,16 +104,23 @@ def _questions(
     return questions
 
 
+def _columns(seen: Source) -> list[str]:
+    """Return the names of the fields, which old exports call V1, V2, ... and name in the second row."""
+    below = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
+    is_old = "StartDate" in below.values()
+    return [(is_old and name[:1] == "V" and below.get(name)) or name for name in seen.columns]
+
+
 def _import_ids(seen: Source) -> tuple[dict[str, str], int]:
     """Return what Qualtrics calls each field, by its column, if that row is there, and how many rows
     below the header are no responses: another one is that with "Start Date", in any language.
     """
     for number, row in enumerate(seen.rows, 1):
         if any("ImportId" in cell for cell in row):
-            pairs = zip(seen.columns, row, strict=False)
+            pairs = zip(_columns(seen), row, strict=False)
             found = {name: re.search(r"ImportId\W+(\w+)", cell) for name, cell in pairs}
             return {name: match[1] for name, match in found.items() if match}, number
-    begun = next((dict(zip(seen.columns, row, strict=False)) for row in seen.rows), {})
+    begun = next((dict(zip(_columns(seen), row, strict=False)) for row in seen.rows), {})
     return {}, int(re.fullmatch(r"\D*\S\D*", begun.get("StartDate", "")) is not None)
 
 
