@@ -343,6 +343,32 @@ def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
     assert read(always).notes == read(fair).notes == []
 
 
+def test_contradictions_of_unknown_order_are_refused():
+    frame = both_orders(30, by_name=False)[0].drop("order")
+    with pytest.raises(
+        InputError, match=r"no column says in which order .* 80% of them contradict"
+    ):
+        read(frame)
+    assert len(read(frame.with_columns(run=pl.Series([1, 2] * 30))).answer) == 60
+
+
+@pytest.mark.parametrize(
+    "names", ["gpt_ab gpt_ba", "original/gpt swapped/gpt", "log-orig log-reversed"]
+)
+def test_the_names_of_files_may_say_the_order(tmp_path, names):
+    frame, _ = both_orders(20, by_name=False)
+    for name, order in zip(names.split(), ("AB", "BA"), strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        part = frame.filter(order=order).drop("order", *(["judge"] if "gpt" in name else []))
+        part.write_csv(tmp_path / f"{name}.csv")
+    log = read(tmp_path)
+    assert sorted(row[2:] for row in answers(log)) == sorted(
+        row[2:] for row in answers(read(frame))
+    )
+    assert log.judge_names == (["gpt"] if "gpt" in names else ["j"])
+    assert "order = the files' order (both)" in str(log.reading)
+
+
 def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
     frame, truths = both_orders(20, by_name=False)
     expected, swapped = figures(frame, truths), pl.col("order") == "BA"

@@ -129,6 +129,12 @@ ORDERS = dict.fromkeys(
     words_in("ba swapped swap reversed bfirst true yes flipped reverse 21 second b backward"), 1
 )
 # columns that the names of columns, files and folders make
+# in names of files: the answers as they are, or swapped
+_SHOWN, _SWAPPED = "ab|original|orig|unswapped", "ba|swapped|swap|reversed|flipped"
+SWAPPED = re.compile(rf"(?i)(?<![^\W_])(?:{_SWAPPED})(?![^\W_])")
+_ANY = f"(?:{_SHOWN}|{_SWAPPED})"
+ORDER_WORD = re.compile(rf"(?i)[\W_]+{_ANY}\b|\b{_ANY}[\W_]+")
+FILE_ORDER = "the files' order"
 COLUMN, FILE, FOLDER = "the column's name", "the file's name", "the folder's name"
 # how the name of a file of truths begins
 TRUTHS = ("human", "gold", "truth", "label", "reference")
@@ -189,13 +195,28 @@ def load_records(log: Any, notes: list[str]) -> tuple[str, pl.DataFrame, list[So
 
 
 def _with_file_names(sources: Sequence[Source], frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Add the parts of the names of files that differ as columns: they may be judges."""
+    """Add the parts of the names of files that differ as columns: they may be judges, or orders."""
     folders = [PurePath(source.name).parts[-2::-1] for source in sources]
-    columns = {FILE: [stem_of(source) for source in sources]}
+    stems = [stem_of(source) for source in sources]
+    paths = ["/".join([*folder[:1], stem]) for folder, stem in zip(folders, stems, strict=True)]
+    orders = ["BA" if SWAPPED.search(path) else "AB" for path in paths]
+    rests = [ORDER_WORD.sub("", path) for path in paths]
+    # the names say an order if every swapped file has a partner
+    pairs = [(rest, order) for rest in sorted({*rests}) for order in ("AB", "BA")]
+    ends = [bare_name(name).endswith(ORDER_ENDS) for frame in frames for name in frame.columns]
+    has_orders = not any(ends) and pairs == sorted(zip(rests, orders, strict=True))
+    columns = {FILE: stems}
+    if has_orders:
+        folders = [folder[1:] for folder in folders]
+        columns = {FILE_ORDER: orders, FILE: [ORDER_WORD.sub("", stem) for stem in stems]}
     for up in range(min(map(len, folders))):
         columns[f"{FOLDER}, {up} up" if up else FOLDER] = [folder[up] for folder in folders]
     # from the outermost folder to the file
-    names = [name for name, values in reversed(columns.items()) if len(set(values)) > 1]
+    names = [
+        name
+        for name, values in reversed(columns.items())
+        if len(set(values)) > 1 or (has_orders and name == FILE)
+    ]
     return [
         frame.with_columns(pl.lit(columns[name][number]).alias(name) for name in names)
         for number, frame in enumerate(frames)

@@ -54,6 +54,8 @@ HALF = 0.5
 KINDS = words_in("sourcetype annotatorkind annotatortype judgetype ratertype evaluatortype")
 # from this share on, in so many pairs, verdicts may name answers and not positions
 CONTRADICTS, FEWEST_PAIRS = 0.6, 20
+# standard deviations
+SIGNIFICANT = 3.0
 # with a larger share, the column is not one of verdicts
 MOST_UNREADABLE = 0.5
 # share of numbers from which verdicts are scores
@@ -404,6 +406,8 @@ def _logs_of(
     logs = {}
     for criterion, part in parts.items():
         log = _log_of(part, make(part, reading), f"{name} {criterion}".strip(), reading)
+        if "repeat" not in roles:
+            _refuse_hidden_orders(log, name)
         log = replace(log, criterion=criterion, about=_about(log, part, roles, frame))
         log = _with_people(log, part, reading, roles, frame)
         log.notes.extend([*notes, *_unread(log, part, roles, reading)])
@@ -568,6 +572,28 @@ def _doubts(table: pl.DataFrame, answer: Codes, first: SmallCodes) -> list[str]:
         ' answers and not their positions, set the option verdicts to "answer"'
         for judge, share in odd.select("judge", "share").rows()
     ][:1]
+
+
+def _refuse_hidden_orders(log: JudgeLog, name: str) -> None:
+    """Refuse two verdicts of a judge on an item that contradict each other more than chance if no
+    order is known: the answers may be swapped in the second.
+    """
+    if log.kind != "pairwise" or len({*log.first.tolist()}) > 1:
+        return
+    votes = pl.DataFrame({each: getattr(log, each) for each in ("item", "judge", "answer")})
+    pairs = votes.filter(pl.col("answer").is_between(0, TIED - 1)).group_by("item", "judge")
+    twice = pairs.agg(n=pl.len(), apart=pl.n_unique("answer") == 2).filter(n=2)
+    n, apart = twice.group_by("judge").agg(pl.len(), pl.sum("apart")).drop("judge")
+    if (2 * apart > n + SIGNIFICANT * n.sqrt()).any():
+        share = float(apart.sum()) / int(n.sum())
+        problem = (
+            "there are two verdicts per judge and item, and no column says in which order the"
+            f" answers were shown; {share:.0%} of them contradict each other, as"
+            " they do if answers are swapped in the second"
+        )
+        column = Placeholder("COLUMN")
+        remedies = [use(order=column), use("if they are repeats", repeat=column)]
+        raise InputError(problem, name, remedies)
 
 
 # Calls that judge one answer each.

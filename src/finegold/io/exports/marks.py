@@ -103,12 +103,10 @@ def refuse_marks(sources: Sequence[Source]) -> None:
             problem = f"{seen.name} is an export of {title}: marked texts, not votes on whole tasks"
             raise InputError(problem, remedies=[read_spans(sources)])
         names = names_in(seen)
-        title = "CVAT" if CVAT in seen.text else None
-        if title := title or next(
-            (t for t, marks in REGIONS.items() if has_marks(names, marks)), None
-        ):
+        tools = [tool for tool, marks in REGIONS.items() if has_marks(names, marks)]
+        if CVAT in seen.text or tools:
             problem = (
-                f"{seen.name} is an export of {title}, which marks regions; Finegold reads votes on"
+                f"{seen.name} is an export of {[*tools, 'CVAT'][0]}, which marks regions; Finegold reads votes on"
                 " whole tasks and marked texts, and neither boxes nor segmentations"
             )
             classes = "for its classes of whole tasks, write a table of task, annotator and label"
