@@ -2,10 +2,11 @@
 
 python -m bench.reading.fuzz [--lines 20000] [--seed 0] [--jobs 2]
 
-Each line has a command, up to three files of all kinds (votes, truths, exports, logs, models, damaged and hostile
-ones) and up to five of the command's own options with values that fit or do not. The lines run in processes of 100,
-in a folder of their own; one that takes longer than 20 seconds counts as a failure. Failures are printed as they can be
-typed. `studio` and `demo` are left out: they wait, or write a folder.
+Each line has a command, up to three files of all kinds (votes, truths, exports, logs, models,
+damaged and hostile ones) and up to five of the command's own options with values that fit or do
+not. The lines run in processes of 100, in a folder of their own; one that takes a minute of the
+processors, or ten minutes, counts as a failure. Failures are printed as they can be typed. `studio`
+and `demo` are left out: they wait, or write a folder.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 
 import click
 
-PER_PROCESS, PATIENCE, MEMORY = 100, 20, 8 << 30
+PER_PROCESS, PATIENCE, MEMORY = 100, 60, 8 << 30
 LEFT_OUT = ("studio", "demo")
 WORDS = (
     *(
@@ -86,7 +87,7 @@ WORKING = (
         "aggregate votes.csv",
         "aggregate wide.csv",
         "aggregate sets.csv --multi",
-        "aggregate model.zip",
+        "report model.zip -o o.html",
     ),
     *(
         "certify votes.csv --checks sheet.csv",
@@ -95,9 +96,19 @@ WORKING = (
     ),
     *("evaluate votes.csv --truth truth.csv", "compare votes.csv", "sample votes.csv -o o.csv"),
     *("trust votes.csv", "agreement votes.csv", "coverage wide.csv", "next-votes votes.csv"),
-    *("judges log.csv", "rate log.csv", "rank log.csv", "numbers ratings.csv", "spans spans.jsonl"),
-    *("update model.zip votes.csv -o o.zip", "convert votes.csv -o o.csv", "export votes.csv -o o"),
-    *("report votes.csv -o o.html", "simulate -o o.csv", "methods", "aggregate votes.xlsx"),
+    *(
+        "judges log.csv",
+        "rate log.csv --passes x",
+        "rank log.csv",
+        "numbers ratings.csv",
+        "spans spans.csv",
+    ),
+    *(
+        "update model.zip votes.csv -o o.zip",
+        "convert votes.csv -o o.csv",
+        "export votes.csv -o o.parquet --purpose sklearn",
+    ),
+    *("report votes.csv -o o.html", "simulate --out o", "methods", "aggregate votes.xlsx"),
 )
 OUTPUTS = (
     "o.csv",
@@ -145,16 +156,15 @@ def make_files(folder: Path) -> list[str]:
         {"task": i, "annotator": j, "label": float(scores[i, j])} for i, j in np.ndindex(30, 4)
     ]
     pl.DataFrame(ratings).write_csv(folder / "ratings.csv")
-    spans = [
-        {"text": "Ann went to Rome", "annotator": f"p{j}", "label": [[0, 3, "PER"]]}
-        for j in range(3)
-    ]
-    (folder / "spans.jsonl").write_text("\n".join(json.dumps(row) for row in spans))
+    spans = {"document": 1, "start": 0, "end": 3, "label": "PER"}
+    pl.DataFrame([spans | {"annotator": f"p{j}"} for j in range(3)]).write_csv(folder / "spans.csv")
     result = finegold.aggregate(folder / "votes.csv")
     result.save(folder / "model.zip")
     labels = result.labels(probabilities=True)
     labels.write_csv(folder / "labels.csv")
     finegold.sample(result, 20).save(folder / "sheet.csv")
+    sheet = pl.read_csv(folder / "sheet.csv").with_columns(truth=pl.lit(labels["label"][0]))
+    sheet.write_csv(folder / "sheet.csv")
     hostile = {
         "empty.csv": b"",
         "one.csv": b"task,worker,label\n",
@@ -208,8 +218,8 @@ def random_value(rng: random.Random, option: click.Option, files: list[str]) -> 
     return rng.choice(likely if rng.random() < 0.9 else (*WORDS, *OUTPUTS, *files))
 
 
-def run_lines(seed: int, n_lines: int) -> None:
-    """Run lines in this process, and print a line of JSON for each."""
+def run_lines(seed: int, n_lines: int, n_done: int) -> None:
+    """Run the lines that are left in this process, and print a line of JSON for each."""
     from finegold.cli import main
     from finegold.cli.app import every_command
 
@@ -218,8 +228,8 @@ def run_lines(seed: int, n_lines: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files, rng, commands = make_files(Path(folder)), random.Random(seed), every_command()
         os.chdir(folder)
-        for _ in range(n_lines):
-            line = random_line(rng, commands, files)
+        lines = [random_line(rng, commands, files) for _ in range(n_lines)]
+        for line in lines[n_done:]:
             print(json.dumps(line), file=answers, flush=True)
             code, said = run_line(main, line)
             print(json.dumps([code, said[-2000:]]), file=answers, flush=True)
@@ -228,7 +238,9 @@ def run_lines(seed: int, n_lines: int) -> None:
 def run_line(main: Any, line: list[str]) -> tuple[Any, str]:
     sys.argv, written = ["finegold", *line], io.BytesIO()
     out = io.TextIOWrapper(written, encoding="utf-8", write_through=True)
-    signal.alarm(PATIENCE)
+    # both end the process
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    signal.alarm(10 * PATIENCE)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             main()
@@ -237,31 +249,28 @@ def run_line(main: Any, line: list[str]) -> tuple[Any, str]:
     except BaseException as error:
         return repr(error), ""
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     return "no exit", ""
 
 
 def failures_of(seed: int, n_lines: int) -> tuple[Counter[str], list[str]]:
-    """Run lines in another process; return the exit codes, and what failed."""
-    command = [
-        sys.executable,
-        "-m",
-        "bench.reading.fuzz",
-        "--child",
-        str(seed),
-        "--lines",
-        str(n_lines),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    codes, failures = Counter[str](), []
-    for line, (code, said) in zip(answers[::2], answers[1::2], strict=False):
-        codes[str(code)] += 1
-        if code not in (0, 2, 3) or "unexpectedly" in said or "Traceback" in said:
-            failures.append(f"{code}: finegold {shlex.join(line)}\n    {said[-400:]}")
-    if len(answers) % 2 or not answers:
-        codes["died"] += 1
-        failures.append(f"died ({done.returncode}): {answers[-1:]}\n    {done.stderr[-400:]}")
+    """Run lines in other processes; return the exit codes, and what failed."""
+    command = [sys.executable, "-m", "bench.reading.fuzz", "--child", str(seed)]
+    command += ["--lines", str(n_lines), "--done"]
+    codes, failures, n_done = Counter[str](), list[str](), 0
+    while n_done < n_lines:
+        done = subprocess.run([*command, str(n_done)], capture_output=True, text=True, check=False)
+        answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        n_done += max(1, -(-len(answers) // 2))
+        for line, (code, said) in zip(answers[::2], answers[1::2], strict=False):
+            codes[str(code)] += 1
+            if code not in (0, 2, 3) or "unexpectedly" in said or "Traceback" in said:
+                failures.append(f"{code}: finegold {shlex.join(line)}\n    {said[-400:]}")
+        if len(answers) % 2 or not answers:
+            codes["died"] += 1
+            ended = shlex.join(answers[-1]) if answers else done.stderr[-400:]
+            failures.append(f"died ({done.returncode}): finegold {ended}")
     return codes, failures
 
 
@@ -273,17 +282,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--done", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child is not None:
-        run_lines(options.child, options.lines)
+        run_lines(options.child, options.lines, options.done)
         return
     seeds = [options.seed * 1_000_000 + i for i in range(-(-options.lines // PER_PROCESS))]
     codes = Counter[str]()
     with ThreadPoolExecutor(options.jobs) as pool:
         for found, failures in pool.map(lambda seed: failures_of(seed, PER_PROCESS), seeds):
             codes += found
-            print(*failures, sep="\n", end="\n" if failures else "", flush=True)
-    print(dict(codes))
+            print(*failures, dict(codes), sep="\n", flush=True)
 
 
 if __name__ == "__main__":
