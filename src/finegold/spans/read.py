@@ -18,7 +18,15 @@ import polars as pl
 
 from finegold.errors import InputError, Remedy
 from finegold.io.exports import find_export
-from finegold.io.exports.base import DamagedExport, ExportOptions, Span, Spans, Vote, spans_in
+from finegold.io.exports.base import (
+    NAMED_BY_FILE,
+    DamagedExport,
+    ExportOptions,
+    Span,
+    Spans,
+    Vote,
+    spans_in,
+)
 from finegold.io.source import Source, sniff
 from finegold.spans.marks import Marks, collect
 
@@ -127,8 +135,8 @@ def _of_tool(file: File, left_out: Counter[str]) -> Iterator[Vote]:
         fields = ", ".join([*source.record][:8])
         problem = f"no marks are known in records with the fields {fields}"
         raise InputError(problem, source.name, [Remedy(text=KINDS)])
-    # an answer without marks is a reading, too
-    options = ExportOptions(multi=True, left_out=left_out)
+    # An answer without marks is a reading, too; files of all forms have the names of annotators.
+    options = ExportOptions(multi=True, left_out=left_out, warnings={NAMED_BY_FILE})
     try:
         yield from export.read(source, options)
     except DamagedExport as error:

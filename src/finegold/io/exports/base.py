@@ -40,6 +40,7 @@ VOTES_PER_BATCH = 2**16
 # something else.
 MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
 SPANS = "marked spans"
+NAMED_BY_FILE = "the files do not say who annotated: each is taken for one annotator, by its name"
 
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
@@ -114,10 +115,7 @@ class ExportOptions:
     def annotator_of_file(self) -> str | None:
         """Return who annotated a file that does not say so, if its name tells."""
         if self.seen.annotator:
-            text = (
-                "the files do not say who annotated: each is taken for one annotator, by its name"
-            )
-            self.warn_once(text)
+            self.warn_once(NAMED_BY_FILE)
         return self.seen.annotator or None
 
     def warn_once(self, text: str, *remedies: Remedy) -> None:
