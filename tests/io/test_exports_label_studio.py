@@ -37,6 +37,7 @@ def result(question, kind, **value):
 A = choices("q", "a")
 NUMBERS_OF_PREDICTIONS = [task(annotation(1, A), predictions=[17])]
 OLD = [{"id": 1, "data": {}, "completions": [annotation(1, A), annotation(2, skipped=True)]}]
+NAMELESS = [{"id": number, "result": [choices("q", label)]} for number, label in enumerate("ab")]
 IN_CLOUD = {
     str(number): json.dumps({**annotation({"id": number, "email": who}, choices("sent", label)),
                              "task": {"id": 7, "data": {"text": "hi"}, "predictions": []}})
@@ -90,6 +91,10 @@ test_full_exports = check_each({
     ),
     "an old export packed with gzip": reads(
         "old.json.gz", gzip.compress(json.dumps(OLD).encode()), {(1, 1, "a")}, {"cancelled annotations": 1}
+    ),
+    "an old export that does not say who annotated": reads(
+        *(FILE, [{"id": 1, "data": {}, "completions": NAMELESS}], {(1, 1, "a"), (1, 2, "b")}),
+        warns=r"does not say who annotated.* taken as those of the annotators 1, 2",
     ),
     "an annotation per file in a cloud storage": reads("*", IN_CLOUD, {(7, "ann", "pos"), (7, "bob", "neg")}),
     "several questions": reads(FILE, SEVERAL, QUESTIONS),

@@ -64,6 +64,7 @@ def structured() -> Any:
 
 SOURCES: dict[str, Callable[[], Any]] = {
     "data set": lambda: Dataset(pl.DataFrame(COLUMNS)),
+    "data set of one split": lambda: DatasetDict(train=Dataset(pl.DataFrame(COLUMNS))),
     "old data set": lambda: OldDataset(pl.DataFrame(COLUMNS)),
     "record batches": lambda: [batch()[:1], batch()[1:]],
     "record batch reader": lambda: pa.RecordBatchReader.from_batches(batch().schema, [batch()]),
@@ -152,8 +153,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no rows": (iter([]), "no rows"),
     "no columns": ({}, "no columns"),
     "splits": (
-        DatasetDict(train=Dataset(pl.DataFrame(COLUMNS))),
-        "has the splits train; give one of them",
+        DatasetDict(train=Dataset(pl.DataFrame(COLUMNS)), test=Dataset(pl.DataFrame(COLUMNS))),
+        "has the splits train, test; give one of them",
     ),
 }
 

@@ -36,6 +36,8 @@ def as_frame(votes: Any) -> pl.DataFrame:
         return _of_columns({name: votes[name] for name in votes.dtype.names})
     if isinstance(votes, Mapping):
         if votes and all(hasattr(part, "features") for part in votes.values()):
+            if len(votes) == 1:
+                return as_frame(*votes.values())
             problem = f"the data set has the splits {', '.join(votes)}; give one of them"
             raise InputError(problem)
         return _of_columns(votes)

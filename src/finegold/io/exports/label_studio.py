@@ -74,10 +74,16 @@ def _votes(record: Any, options: ExportOptions) -> list[Vote]:
     texts = [text for text in data.values() if isinstance(text, str)]
     text = texts[0] if len(texts) == 1 else None
     annotations = annotations_of(record)
-    for annotation in annotations:
+    for number, annotation in enumerate(annotations, start=1):
         results, annotator = need(annotation, "result", list, []), _person(annotation)
         if annotator is None and len(annotations) == 1:
             annotator = options.annotator_of_file()
+        if annotator is None and {"annotations", "completed_by"}.isdisjoint([*record, *annotation]):
+            options.warn_once(
+                f"{options.seen.name} does not say who annotated, as Label Studio before 1.0 does not;"
+                " the completions of a task are taken as those of the annotators 1, 2, ..."
+            )
+            annotator = number
         is_cancelled = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
         if options.leaves_out(is_cancelled, "cancelled annotations") or options.leaves_out(
             annotator is None, "annotations without an annotator"
