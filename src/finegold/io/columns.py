@@ -51,6 +51,10 @@ class Role:
     option: str
     words: frozenset[str]
     others: tuple[frozenset[str], ...] = ()
+    # Words in a name, in some languages, and values: evidence for a proposal, but not enough to
+    # read a file without one.
+    hints: frozenset[str] = frozenset()
+    values: re.Pattern[str] | None = None
 
 
 def words_in(names: str, end: str = "") -> frozenset[str]:
@@ -78,8 +82,34 @@ TASK = Role(
     words_in("task item question unit hit example instance", "id")
     | words_in("promptid sampleid docid"),
     (words_in("image text", "id"),),
+    words_in(
+        "id orig original document doc sentence tweet comment post url video audio file filename"
+        " pair sample prompt query passage snippet claim headline article statement clip picture"
+        " photo object subject stimulus case review thing aufgabe frage satz tarea pregunta tâche"
+        " domanda tarefa vraag 任务 задание"
+    ),
+    re.compile(
+        r"(task|item|image|img|document|doc|question|text|sentence|tweet|[tiq])[-_ ]?[0-9]+"
+        r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
+        re.I,
+    ),
 )
-ANNOTATOR = Role("annotator", "annotator", words_in(ANNOTATORS, "id"), (words_in("model", "id"),))
+ANNOTATOR = Role(
+    "annotator",
+    "annotator",
+    words_in(ANNOTATORS, "id"),
+    (words_in("model", "id"),),
+    words_in(
+        "work wid uid turker crowdworker assessor grader scorer expert respondent volunteer"
+        " contributor who person name login email author nutzer bearbeiter teilnehmer usuario"
+        " anotador participante utilisateur annotateur utente usuário gebruiker 标注者 用户"
+        " аннотатор"
+    ),
+    re.compile(
+        r"(annotator|worker|rater|judge|user|coder|ann|[awu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}",
+        re.I,
+    ),
+)
 # a category beside a label describes the task
 LABEL = Role(
     "label",
@@ -88,6 +118,11 @@ LABEL = Role(
         "label answer response rating choice class verdict vote judgment judgement annotation"
     ),
     (words_in("category sentiment winner"),),
+    words_in(
+        "category sentiment winner grade relevance stance emotion tag decision said selected chosen"
+        " option code assessment opinion bewertung antwort klasse respuesta etiqueta clase réponse"
+        " étiquette classe risposta resposta rótulo antwoord 标签 答案 метка ответ"
+    ),
 )
 TRUTH = Role("truth", "label", words_in("truth gold groundtruth goldlabel truelabel"))
 # Tells several questions apart that each annotator answers about a task.
@@ -295,13 +330,22 @@ DERIVED = words_in(
     " curator curated harmonized harmonised gold truth truelabel agreed agreement mode expected"
     " target reference correct resolved mv ds"
 )
-FEATURES = words_in(
-    "count counts num number total sum mean avg average median min max std score scores prob"
-    " probability percent pct ratio rate length len size width height weight age year month day"
-    " date time duration hour price cost amount distance lat lon latitude longitude input output"
-    " option opt choice matching feature feat var variable col column field flag is has type"
-    " version group gender sex country city state region x y z id url path code rank position"
-    " before after pre post top pred prediction predicted diagnosis symptom test"
+# Columns with such words are neither annotators nor labels, whatever they hold.
+OTHERS = DERIVED | words_in(
+    "true ground time times date datetime start started end ended submit submitted accept accepted"
+    " duration seconds timestamp age gender sex education country city state region location"
+    " language race ethnicity ethnic income occupation job native nationality religion political"
+    " politics confidence certainty difficulty reward price lifetime approval approved status"
+    " comment comments feedback row rownum year month day browser ip os device platform lat lon mean"
+    " avg average median std count counts num total prob probability pred prediction predicted model"
+    " split fold batch alter geschlecht edad sexo género sexe zeit datum hora fecha date"
+)
+# In a table with several votes per row, these are features of the tasks besides.
+FEATURES = OTHERS | words_in(
+    "number sum min max score scores percent pct ratio rate length len size width height weight hour"
+    " cost amount distance latitude longitude input output opt choice matching feature feat var"
+    " variable col column field flag is has type version group x y z id url path code option rank"
+    " position before after pre post top diagnosis symptom test"
 )
 FEATURE = re.compile(
     r"(input|output|answer|model|option|choice|response)[\W_]+\w+|model[ab]|[xyzfvc]\d+|pc\d+|n[\W_].*"
@@ -336,17 +380,15 @@ class Shape(NamedTuple):
     doubt: str = ""
     # columns without votes
     aside: Sequence[Any] = ()
-    # labels beside columns of annotators, if nothing else is in doubt
-    truths: Sequence[Any] = ()
 
 
 def guess_shape(opened: Table, task: Any) -> Shape | None:
     """Return the shape of a wide or transposed table, or None if nothing speaks for one."""
-    truths = [column for column in opened.columns if bare_name(column) in LABEL.words]
-    columns = [column for column in opened.columns if column not in truths]
+    labelled = [column for column in opened.columns if bare_name(column) in LABEL.words]
+    columns = [column for column in opened.columns if column not in labelled]
     # beside columns of annotators, a label may be the truth or what they agreed on
     has_people = sum(map(names_person, columns)) > 1 and not candidates(columns, ANNOTATOR)
-    if len(columns) > MOST_COLUMNS or (truths and not has_people):
+    if len(columns) > MOST_COLUMNS or (labelled and not has_people):
         return None
     times = [survey_name(column) for column in columns if survey_name(column) in TIMES]
     if len(times) > 1 or (times and survey_name(columns[0]) == "timestamp"):
@@ -376,11 +418,11 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
         votes = [name for name in votes if not _doubt_names([name], is_transposed=False)]
     doubt = _doubt_names(votes, is_transposed) if len(groups) == 1 else ""
     doubt = doubt or _doubt_values(labels, votes, groups, is_transposed)
-    truths = [] if doubt else truths
-    doubt = f"{list_names(truths)} may be the truth or the votes" if truths else doubt
+    if labelled and not doubt:
+        doubt = f"{list_names(labelled)} may be the truth or the votes"
     known = {ids, *votes, *candidates(columns, TRUTH)}
     aside = [name for name in columns if name not in known]
-    return Shape(is_transposed, ids, votes, doubt, aside, truths)
+    return Shape(is_transposed, ids, votes, doubt, aside)
 
 
 def _shape_of_form(opened: Table, columns: Sequence[Any]) -> Shape | None:
@@ -407,16 +449,14 @@ def voting_columns(table: pl.DataFrame, columns: Sequence[Any], ids: Any) -> lis
     """Return the columns of a wide table without row numbers, ids, texts and derived labels."""
     labels, groups = _groups_of_votes(table, columns, ids)
     votes = {*max(groups, key=len, default=[])}
-
-    def holds_something_else(column: Column) -> bool:
-        is_other = bare_name(column.name) in WIDE_TASK.words | ANNOTATOR.words
+    found = []
+    for name, column in labels.items():
         is_sparse = column.n * 2 > column.filled or column.filled * 2 > len(column.codes)
-        is_sparse &= bool(votes) and column.filled >= MANY_ROWS
-        return is_other or is_sparse or (column.n > 0 and column.are_texts)
-
-    return [
-        name for name, column in labels.items() if name in votes or not holds_something_else(column)
-    ]
+        is_other = bare_name(name) in WIDE_TASK.words | ANNOTATOR.words
+        is_other |= is_sparse and bool(votes) and column.filled >= MANY_ROWS
+        if name in votes or not (is_other or (column.n > 0 and column.are_texts)):
+            found.append(name)
+    return found
 
 
 def _groups_of_votes(
@@ -489,14 +529,15 @@ def _doubt_values(
         return "other columns share other labels"
     columns = [labels[name] for name in votes]
     names = sorted({value for column in columns for value in column.values})
-    if Column("", np.empty(0, np.int32), names).are_texts:
-        return "the values look like texts"
     numbers = np.array([shortest_number(name) or "nan" for name in names], float)
     are_numbers = not np.isnan(numbers).any()
     if are_numbers and (len(numbers) > MOST_NUMBERS or (numbers * 2 % 1 != 0).any()):
         return "the numbers look like measurements"
     n_votes = sum(column.filled for column in columns)
-    if len(names) > MOST_CLASSES or (len(names) > FEW_CLASSES and len(names) * 3 > n_votes):
+    is_small = len(names) <= MOST_CLASSES and (
+        len(names) <= FEW_CLASSES or len(names) * 3 <= n_votes
+    )
+    if not is_small or Column("", np.empty(0, np.int32), names).are_texts:
         return f"{len(names):,} different values are not a small set of classes"
     if is_transposed:
         return ""

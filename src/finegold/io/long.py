@@ -445,11 +445,10 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     n_dropped = len(long.label.names) - len(labels.names)
     words = spelling.count_no_votes(long.label, labels) if n_dropped else {}
     noticed, are_sets, sets = list(long.findings), bool(options.multi), list[Finding]()
+    texts = [text_of(name) for name in labels.names]
+    votes = count(labels.codes, len(texts))
     if options.multi is None:
-        texts = [text_of(name) for name in labels.names]
-        are_sets = spelling.hold_sets(
-            texts, count(labels.codes, len(texts)), of_export=long.of_export
-        )
+        are_sets = spelling.hold_sets(texts, votes, of_export=long.of_export)
         if are_sets:
             parts = zip(texts, spelling.split_cells(texts), strict=True)
             several = [each for each, some in parts if len(some) > 1]
@@ -461,7 +460,7 @@ def read_labels(long: LongFrame, options: ReadOptions) -> Labels:
     if options.no_vote is None:
         noticed += hygiene.find_doubtful_words(words) if words else []
         if options.classes is None and len(labels.names) <= limit("CLASSES", MAX_CLASSES):
-            counts = Spellings(labels, []).frequency()
+            counts = dict(zip(texts, votes.tolist(), strict=True))
             # nothing was chosen, which is an answer
             if are_sets or long.of_export:
                 counts.pop(spelling.NOTHING, None)

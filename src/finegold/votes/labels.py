@@ -220,13 +220,14 @@ def unify(
     truths = [truth if code == MISSING else names[code] for truth, code in pairs]
     spellings = spellings._replace(truths=truths)
     given = [] if classes is None else list(map(text_of, listed_classes(classes)))
-    known, counts = spellings.known(), spellings.frequency()
+    known = spellings.known()
     groups = _group_by([*known, *given], _key)
     # 1, 01 and 1.0 are one if everything is a number
     are_numbers = all(shortest_number(text.strip()) for text in [*known, *given])
     are_numbers = are_numbers and len(set(map(_key, given))) == len(given)
     if not groups or (given and not normalise and not are_numbers):
         return spellings, findings
+    counts = spellings.frequency()
     if not normalise and not are_numbers:
         return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
     new = {}

@@ -105,7 +105,7 @@ def _of(names: tuple[str, ...], values: tuple[object, ...], rows: int = 12) -> b
 NOT_VOTES = (
     _refused("features with yes and no", _flags("smoker", "diabetic", "insured")),
     _refused("flags", _flags("is_spam", "has_link", "is_reply")),
-    _refused("survey of people with ids", _of(("q1", "q2", "q3", "q4"), (1, 2, 3, 4, 5)), "may be tasks", "--layout transposed --annotator id --task q1,q2,q3,q4"),
+    _refused("survey of people with ids", _of(("q1", "q2", "q3", "q4"), (1, 2, 3, 4, 5)), "a column per task", "--layout transposed --annotator id --task q1,q2,q3,q4"),
     _refused("temperatures", _of(("monday", "tuesday", "friday"), tuple(range(15, 30)), 40), "measurements"),
     _refused("scores of raters as measurements", _of(("rater1", "rater2"), tuple(n / 7 for n in range(5)), 30), "measurements"),
     _refused("crowd counts", not_votes(("id", "yes", "no"), lambda random: (lambda n: (n, 5 - n))(random.randint(0, 5))), "same sum"),
