@@ -1,6 +1,6 @@
 """Numbers as votes: ratings such as 0 to 100, estimates and measurements.
 
-Each task gets a value with an interval, and each annotator a bias and a noise. The equations are in
+Each task gets a value with an interval, and each annotator a bias, a scale and a noise. The equations are in
 `finegold.results.scores`.
 
     result = finegold.numbers.aggregate("ratings.csv")
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,10 @@ from finegold.io.read import read
 from finegold.io.truth import read_truth
 from finegold.results.metrics import exact_interval
 from finegold.results.scores import Scores, estimate
+from finegold.system.memory import count
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, match, text_of, to_list
-from finegold.votes.frames import make_frame
+from finegold.votes.frames import make_frame, to_polars
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +42,7 @@ class NumberResult:
 
     Attributes:
         annotations: The votes.
-        scores: The values with their intervals, and the annotators' biases and noise, as arrays.
+        scores: The values with their intervals, and the annotators' figures, as arrays.
     """
 
     annotations: Annotations
@@ -49,7 +51,7 @@ class NumberResult:
     def values(self) -> Any:
         """Return a row for each task: task, value, value_low, value_high, n_votes.
 
-        The interval is for the mean that many more such annotators would give; it holds in 92 to
+        The interval is for the mean that many more such annotators would give; it holds in 90 to
         96 % of tasks on real data.
         """
         names, n_votes = self.annotations.task_names, self.annotations.votes_per_task
@@ -58,15 +60,15 @@ class NumberResult:
         return make_frame(columns | {"n_votes": n_votes}, like=names)
 
     def annotators(self) -> Any:
-        """Return a row for each annotator: annotator, n_votes, bias, noise.
+        """Return a row for each annotator: annotator, n_votes, bias, scale, noise.
 
-        An annotator with a bias of 2 gives two more than others, and the noise is the standard
-        deviation of what remains.
+        An annotator with a bias of 2 gives two more than others, one with a scale of .5 uses half
+        of the range, and the noise is the standard deviation of what remains without the bias.
         """
         names = self.annotations.annotator_names
         n_votes = np.bincount(self.annotations.annotator, minlength=len(names))
         columns = {"annotator": names, "n_votes": n_votes}
-        columns |= {"bias": self.scores.bias, "noise": self.scores.noise}
+        columns |= {name: getattr(self.scores, name) for name in ("bias", "scale", "noise")}
         return make_frame(columns, like=names)
 
     def sample(self, n: int, *, seed: int = 0) -> Any:
@@ -106,6 +108,23 @@ class NumberResult:
             raise InputError("no truth belongs to a task with votes")
         true = numbers_of(truths, "a truth")
         return measure_errors(self.scores.value[position[known]], true[known], within)
+
+    def report(self, path: str | Path, title: str = "Values of tasks") -> None:
+        """Write one HTML file with the values on their scale, and the annotators.
+
+        Args:
+            path: The file.
+            title: The heading of the page.
+        """
+        from finegold.report import write_page
+        from finegold.report.sections.scales import raters, values
+
+        votes = self.annotations
+        people, tasks = count(votes.n_annotators, "annotator"), count(votes.n_tasks, "task")
+        about = f"{count(votes.n_votes, 'number')} by {people} on {tasks}"
+        view = raters(to_polars(self.annotators()))
+        shown = {"scores": ("Values", values(votes.task_names, *self.scores[:3]))}
+        write_page(path, title, about, shown | {"raters": ("Annotators", view)})
 
     def __repr__(self) -> str:
         low, high = self.scores.value.min(), self.scores.value.max()

@@ -11,7 +11,8 @@ from finegold.report.sections.classes import classes
 from finegold.report.sections.common import Subject, percent
 from finegold.report.sections.quality import quality
 from finegold.report.sections.record import reading
-from finegold.report.sections.tasks import doubts, scores, tasks
+from finegold.report.sections.scales import scores
+from finegold.report.sections.tasks import doubts, tasks
 from tests.support.cli_helpers import write
 from tests.support.report_helpers import SAMPLE, Page, votes_of
 
@@ -132,7 +133,7 @@ def test_scores_are_shown_on_their_scale_the_least_certain_tasks_first(tmp_path)
     assert [row[0] for row in found["rows"]] == ["b", "a"]
     for task, *numbers in found["rows"]:
         assert numbers == pytest.approx(expected[task], abs=1e-4)
-    assert (found["low"], found["high"]) == (1, 5)
+    assert found["ends"] == (1, 5)
     result.report(tmp_path / "report.html", scores=True)
     page = Page(tmp_path / "report.html")
     assert "on a scale from 1 to 5" in page.words

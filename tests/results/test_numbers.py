@@ -10,6 +10,8 @@ import pytest
 import finegold
 from finegold import numbers
 from finegold.errors import InputError
+from tests.support.cli_helpers import succeed
+from tests.support.report_helpers import EVIL, Page
 
 RNG = np.random.default_rng(1)
 VALUE = RNG.normal(50, 20, 150)
@@ -38,6 +40,18 @@ def test_values_are_nearer_to_the_truth_than_means_and_biases_are_found():
     assert errors.spearman > 0.9
     annotators = result.annotators()
     assert annotators.sort("bias")["annotator"].to_list() == ["w2", "w0", "w1", "w3"]
+
+
+def test_the_report_shows_values_on_their_scale_and_what_raters_are_like(tmp_path):
+    frame = FRAME.with_columns(pl.col("annotator") + EVIL)
+    frame.write_csv(tmp_path / "votes.csv")
+    path = tmp_path / "report.html"
+    succeed("numbers", tmp_path / "votes.csv", "--report", path, "-o", tmp_path / "values.csv")
+    page = Page(path)
+    assert page.figures == {"scores", "raters"}
+    assert len(page.scripts) == 1
+    assert "450 numbers by 4 annotators on 150 tasks" in page.words
+    assert "40 of 150 shown, ordered by value" in page.words
 
 
 def test_frames_of_the_users_library_come_back():

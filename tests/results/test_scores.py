@@ -77,12 +77,20 @@ def test_annotators_who_give_more_or_anything_move_values_less_than_they_move_th
     assert estimate(TASK, ANNOTATOR, biased, 200, 8).bias.argmax() == 0
 
 
+def test_who_uses_half_of_the_range_has_half_the_scale():
+    votes = np.where(ANNOTATOR == 3, 50 + (VALUE[TASK] - 50) / 2, VALUE[TASK])
+    scale = estimate(TASK, ANNOTATOR, votes + RNG.normal(0, 2, 1600), 200, 8).scale
+    assert scale[3] == pytest.approx(0.53, abs=0.05)
+    assert np.delete(scale, 3) == pytest.approx(np.full(7, 1.05), abs=0.05)
+
+
 def test_units_do_not_matter():
     votes = rate(RNG.normal(0, 5, 8), RNG.uniform(2, 12, 8))
     plain = estimate(TASK, ANNOTATOR, votes, 200, 8)
     scaled = estimate(TASK, ANNOTATOR, votes / 20 - 3, 200, 8)
     assert scaled.value == pytest.approx(plain.value / 20 - 3)
     assert scaled.low == pytest.approx(plain.low / 20 - 3)
+    assert scaled.scale == pytest.approx(plain.scale)
     assert scaled.noise == pytest.approx(plain.noise / 20)
 
 

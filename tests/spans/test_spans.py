@@ -9,6 +9,7 @@ import pytest
 import finegold
 from finegold import spans
 from tests.support.cli_helpers import json_of, refusal_of, succeed
+from tests.support.report_helpers import EVIL, Page
 
 TEXT = "Anna works at Acme in Paris"
 ANNA, ACME, PARIS = (0, 4, "PER"), (14, 18, "ORG"), (22, 27, "LOC")
@@ -108,6 +109,11 @@ EXPORTS = {
 }  # fmt: skip
 
 
+# where nobody is named, files are annotators
+UNNAMED = pytest.mark.filterwarnings("ignore:the files do not say who annotated")
+
+
+@UNNAMED
 @pytest.mark.parametrize("tool", EXPORTS)
 def test_exports_are_read_exactly(tool, tmp_path):
     name, content, expected = EXPORTS[tool]
@@ -172,6 +178,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@UNNAMED
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_read_is_refused_with_the_file(case, tmp_path):
     name, content, words = REFUSED[case]
@@ -342,6 +349,33 @@ def test_the_command_prints_the_consensus_and_writes_it_back(crowd, tmp_path):
     figures = json_of("spans", path)
     assert (figures["spans"], figures["marks"], figures["left_out"]) == (30, 72, {})
     assert figures["f1_exact"] == pytest.approx((60 + 20 + 20) / (60 + 42 + 42))
+
+
+def test_the_report_shows_texts_with_consensus_and_marks_and_who_marked_the_same(crowd, tmp_path):
+    succeed("spans", tmp_path / "tasks.json", "-o", tmp_path / "c.csv", "--report", tmp_path / "r")
+    page = Page(tmp_path / "r")
+    assert "30 spans of 30 candidates." in page.words
+    assert "All 10, ordered by how many are expected to be wrong" in page.words
+    assert "ann, bo" in page.words
+    # of each document the consensus, the two who agree, and the third
+    assert len(page.all("dd")) == 3 * 2 + 10 * 3
+    spans.aggregate(crowd).report(tmp_path / "r", threshold=2)
+    assert "0 spans of 30 candidates." in Page(tmp_path / "r").words
+
+
+@pytest.mark.parametrize("text", ["", EVIL * 20])
+def test_a_report_escapes_texts_and_shows_places_where_there_are_none(text, tmp_path):
+    votes = [(f"{who}{EVIL}", [(10, 30, f"A{EVIL}"), (20, 40, "B")]) for who in "abc"]
+    records = label_studio(EVIL, text, *votes)
+    (tmp_path / "tasks.json").write_text(json.dumps([records]))
+    marks = spans.read(tmp_path / "tasks.json")
+    if not text:
+        marks = spans.Marks(marks.spans, marks.readings)
+    spans.aggregate(marks).report(tmp_path / "r", title=EVIL)
+    page = Page(tmp_path / "r")
+    assert len(page.scripts) == 1
+    assert page.all("img") == []
+    assert ("10 to 30" if not text else f"characters 0 to 600 of {len(text):,}") in page.words
 
 
 @pytest.mark.parametrize("tool", EXPORTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.outputs import say
+from finegold.cli.show import title_of
 
 ROWS_SHOWN = 20
 
@@ -26,7 +28,8 @@ class Numbers:
         "The file for the values: .csv, .tsv, .jsonl, .parquet or .xlsx. By default, CSV is printed.",
         flag=o.OUTPUT,
     )
-    annotators: str | None = o.table("Write the bias and the noise of each annotator.")
+    annotators: str | None = o.table("Write the bias, scale and noise of each annotator.")
+    report: str | None = o.output("Write an HTML report: tasks on the scale, and annotators.")
     sample: str | None = o.table("Write a sheet of tasks drawn at random, for a person to fill in.")
     n: int = o.number(50, "How many tasks the sheet has.", flag="-n --checks", low=2)
     seed: int = o.number(0, "The seed of the draw.", low=0)
@@ -49,18 +52,19 @@ class Numbers:
 
         values = own_name(to_polars(result.values()), result.annotations, 0)
         annotators = to_polars(result.annotators())
-        out.write_tables(
-            {
-                self.output: lambda: values,
-                self.annotators: lambda: annotators,
-                self.sample: partial(result.sample, self.n, seed=self.seed),
-            }
-        )
+        tables: dict[str | None, Callable[[], Any]] = {
+            self.output: lambda: values,
+            self.annotators: lambda: annotators,
+            self.sample: partial(result.sample, self.n, seed=self.seed),
+        }
+        files = {path: out.frame_writer(make) for path, make in tables.items()}
+        files[self.report] = partial(result.report, title=title_of(votes.files))
+        out.write_all(files)
         if self.json:
             found: dict[str, Any] = {"n_tasks": len(values), "n_annotators": len(annotators)}
             found["errors"] = None if errors is None else asdict(errors)
-            tables = {"annotators": annotators.to_dicts(), "values": values.to_dicts()}
-            out.print_json(found | tables)
+            found |= {"annotators": annotators.to_dicts(), "values": values.to_dicts()}
+            out.print_json(found)
             return
         say(repr(result))
         if self.output is None:

@@ -7,6 +7,7 @@ import click
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.outputs import count, say
+from finegold.cli.show import title_of
 from finegold.methods.lookup import DEFAULT_METHOD, REGISTRY
 from finegold.options import option
 
@@ -38,7 +39,10 @@ class Spans:
     candidates: str | None = o.table("Write all candidates with their probabilities, spans or not.")
     annotators: str | None = o.table("Write recall and precision of each annotator.")
     pairs: str | None = o.table("Write the F1 of each pair of annotators.")
-    threshold: float | None = o.number(None, "The least probability of a span.", metavar="P")
+    report: str | None = o.output("Write an HTML report: texts with spans, and annotators.")
+    threshold: float | None = o.number(
+        None, "The least probability of a span.", metavar="P", low=0.0
+    )
     json: bool = o.json_flag()
     method: str | None = option(
         None, f"One of {', '.join(REGISTRY)}.", metavar="M", choices=tuple(REGISTRY)
@@ -61,6 +65,8 @@ class Spans:
                 self.pairs: lambda: agreed.pairs,
             }
         )
+        if self.report is not None:
+            result.report(self.report, self.threshold, title_of(files))
         if self.output is not None:
             write(result, self.output, self.format, self.threshold)
         figures = {

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from finegold.errors import InputError
 from finegold.system.files import make_folder, write_bytes
+from finegold.system.memory import count
 
 if TYPE_CHECKING:
     from finegold.results.data import ResultData
 
-__all__ = ["require_libraries", "write_report"]
+__all__ = ["require_libraries", "write_page", "write_report"]
 
 
 def write_report(
@@ -31,7 +32,8 @@ def write_report(
     """Write a self-contained HTML file; `finegold.Result.report` documents it."""
     require_libraries()
     from finegold.io.truth import match_sets, match_truth
-    from finegold.report.html import render_figures, render_page
+    from finegold.report.html import render_figures
+    from finegold.report.sections import SECTIONS, sections_of
     from finegold.report.sections.common import Subject, measurement_of
 
     measured = None if certificate is None else measurement_of(certificate)
@@ -42,12 +44,31 @@ def write_report(
     elif truth is not None:
         subject = replace(subject, key=match_truth(result, truth))
     kind = "Sets of labels" if has_sets else "Labels"
-    page = render_page(subject, title or f"{kind} by {result.method}")
-    write_bytes(path, page.encode("utf-8"))
+    about = (
+        f"{result.method} on {result.votes_per_task.sum():,} votes by"
+        f" {count(len(result.accuracy), 'annotator')} on"
+        f" {count(len(result.votes_per_task), 'task')},"
+        f" {count(len(result.class_names), 'class', 'es')}"
+    )
+    shown = [(name, SECTIONS[name]) for name in sections_of(subject)]
+    sections = {name: (section.title, section.make(subject)) for name, section in shown}
+    page = write_page(path, title or f"{kind} by {result.method}", about, sections)
     if svg is not None:
         make_folder(Path(svg))
         for name, figure in render_figures(page).items():
             write_bytes(Path(svg) / f"{name}.svg", figure.encode("utf-8"))
+
+
+def write_page(
+    path: str | Path, title: str, about: str, sections: dict[str, tuple[str, dict[str, Any]]]
+) -> str:
+    """Write sections, by the names of their templates, as one HTML file; return the page."""
+    require_libraries()
+    from finegold.report.html import render_page
+
+    page = render_page(title, about, sections)
+    write_bytes(path, page.encode("utf-8"))
+    return page
 
 
 def require_libraries() -> None:

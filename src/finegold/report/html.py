@@ -21,8 +21,8 @@ from markupsafe import Markup
 import finegold
 from finegold.insight.agreement import COEFFICIENTS
 from finegold.insight.majority import VOTED
-from finegold.report.sections import SECTIONS, Subject, sections_of
-from finegold.report.sections.common import clip, percent
+from finegold.report.sections import SECTIONS, Subject
+from finegold.report.sections.common import View, clip, percent
 from finegold.report.sections.tasks import REASONS
 
 # larger odds are shown as this
@@ -35,20 +35,24 @@ VARIABLE = re.compile(r"(--[\w-]+):\s*light-dark\(([^,]+),[^)]*\)")
 
 def render_section(name: str, subject: Subject) -> str:
     """Return one of SECTIONS as HTML: one <section> element with the id `name`."""
-    template = _environment().get_template(f"{name}.html")
-    return template.render(view=SECTIONS[name].make(subject), name=name)
+    return render_view(name, SECTIONS[name].make(subject))
 
 
-def render_page(subject: Subject, title: str) -> str:
-    """Return all sections that apply to the subject as one page."""
-    names, script = sections_of(subject), _read("report.js")
+def render_view(name: str, view: View) -> str:
+    """Return what the template of this name shows."""
+    return _environment().get_template(f"{name}.html").render(view=view, name=name)
+
+
+def render_page(title: str, about: str, sections: dict[str, tuple[str, View]]) -> str:
+    """Return sections, by the names of their templates, as one page: their titles and values."""
+    script = _read("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = _environment().get_template("report.html")
     return template.render(
         title=title,
-        result=subject.result,
-        sections={name: Markup(render_section(name, subject)) for name in names},
-        titles={name: SECTIONS[name].title for name in names},
+        about=about,
+        sections={name: Markup(render_view(name, view)) for name, (_, view) in sections.items()},
+        titles={name: words for name, (words, _) in sections.items()},
         css=Markup(stylesheet() + _read("report.css")),
         script=Markup(script),
         digest=digest,

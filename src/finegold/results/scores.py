@@ -12,6 +12,10 @@ where v is the value of the task, b the bias and s the noise of the annotator. W
     s[j] = (sum r + C mean r) / (number of r + C)               (noise, pulled to everybody's)
     v[t] = m[t] / 2 + sum (y - b[j]) / s[j] / sum 1 / s[j] / 2
 
+An annotator's scale is how wide the votes spread, 1 for as wide as the values do; values do not use it:
+
+    a[j] = 1 + sum d (y - b[j] - v[t]) / (sum d^2 + C var v),    d = v[t] - mean v
+
 Half of each value stays on the mean, as in the default method for classes. On eight ordered sets in four families this is
 as close to the truth as the mean of the votes, with two votes, three votes and all votes a task, and an annotator who adds
 two to every rating moves it less; without the half it is further away. See docs/guides/scales.md.
@@ -53,6 +57,8 @@ class Scores(NamedTuple):
     bias: Floats
     # [J] a standard deviation, in units of the scale
     noise: Floats
+    # [J] 0.5 if votes spread half as wide as values
+    scale: Floats
 
 
 def estimate(
@@ -89,4 +95,8 @@ def estimate(
     usual = spread.sum() / max((n_votes - 1).sum(), 1)
     own = (spread + TASK_PRIOR * usual) / (n_votes - 1 + TASK_PRIOR)
     error = ERRORS_95 * np.sqrt(own / n_votes)
-    return Scores(value, value - error, value + error, bias, np.sqrt(variance))
+    apart = value[task] - value.mean()
+    steepness = per_annotator(apart * (vote - bias[annotator] - value[task]))
+    squares = per_annotator(apart**2) + ANNOTATOR_PRIOR * value.var()
+    scale = 1 + steepness / np.where(squares > 0, squares, 1)
+    return Scores(value, value - error, value + error, bias, np.sqrt(variance), scale)

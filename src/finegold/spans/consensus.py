@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,7 @@ class SpanResult:
             threshold: The least probability of a span. By default a candidate is a span if its
                 label is more probable than that nothing should be marked.
         """
-        likely = pl.col("probability")
-        chosen = likely > pl.col("nothing") if threshold is None else likely >= threshold
-        found = self.candidates.filter(chosen).select(COLUMNS)
+        found = self.candidates.filter(is_span(threshold)).select(COLUMNS)
         texts = self.marks.texts
         rows = found.select("document", "start", "end").rows()
         words = [texts[name][start:end] if name in texts else None for name, start, end in rows]
@@ -67,9 +66,34 @@ class SpanResult:
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def report(
+        self, path: str | Path, threshold: float | None = None, title: str = "Marked texts"
+    ) -> None:
+        """Write one HTML file: the least certain documents with the consensus and what annotators
+        marked, agreement, and the annotators.
+
+        Args:
+            path: The file.
+            threshold: The least probability of a span, as in `spans`.
+            title: The heading of the page.
+        """
+        from finegold.report import write_page
+        from finegold.spans.page import documents
+
+        about = f"{self.method} on {repr(self.marks).removeprefix('Marks(').removesuffix(')')}"
+        people = self.annotators(threshold).sort("n_spans", descending=True).to_dicts()
+        shown = {"spans": ("Documents", documents(self, threshold))}
+        write_page(path, title, about, shown | {"markers": ("Annotators", {"rows": people})})
+
     def __repr__(self) -> str:
         found = f"{self.spans().height:,} spans of {self.candidates.height:,} candidates"
         return f"SpanResult({found}, by {self.method})"
+
+
+def is_span(threshold: float | None) -> pl.Expr:
+    """Return whether a candidate is a span: with this probability, or more likely than not."""
+    likely = pl.col("probability")
+    return likely > pl.col("nothing") if threshold is None else likely >= threshold
 
 
 def aggregate(marks: Marks, method: Any = None, **options: Any) -> SpanResult:

@@ -10,8 +10,9 @@ from finegold.report.sections.classes import classes, prototypes
 from finegold.report.sections.common import Subject, View
 from finegold.report.sections.quality import agreement, quality
 from finegold.report.sections.record import reading, record
+from finegold.report.sections.scales import scores
 from finegold.report.sections.sets import options, pairs, set_annotators, set_tasks
-from finegold.report.sections.tasks import scores, tasks
+from finegold.report.sections.tasks import tasks
 
 __all__ = ["SECTIONS", "Section", "Subject", "sections_of"]
 

@@ -11,8 +11,6 @@ from finegold.insight.votes import Flags
 from finegold.report.sections.common import LABELS_TABLE, Shown, Subject, View, plain, texts
 from finegold.results.data import ResultData
 from finegold.results.matrices import evidence
-from finegold.results.metrics import scale_of
-from finegold.results.tables import task_scores
 from finegold.votes.annotations import votes_on
 from finegold.votes.encoding import MISSING, Names
 from finegold.votes.key import Key
@@ -20,8 +18,6 @@ from finegold.votes.key import Key
 # of a class without votes
 MIN_SHOWN_PROBABILITY = 0.01
 MAX_ROWS = 200
-# in the chart of scores: more lines cannot be told apart
-MAX_SCORES = 40
 # that are listed for each task
 MAX_VOTES = 30
 
@@ -100,25 +96,4 @@ def _row(
         # annotator, label, accuracy, log odds of the task's label against its rival
         "votes": [(names[v], classes[labels[v]], accuracies[v], weights[v]) for v in order],
         "votes_left_out": max(len(who) - MAX_VOTES, 0),
-    }
-
-
-def scores(subject: Subject) -> View:
-    """Return the tasks whose scores are least certain, the highest score first."""
-    scale, columns = scale_of(subject.result.class_names), task_scores(subject.result)
-    value, low, high = columns.values()
-    known = np.flatnonzero(np.isfinite(value))
-    widest = known[np.argsort((low - high)[known], kind="stable")][:MAX_SCORES]
-    chosen = widest[np.argsort(-value[widest], kind="stable")]
-    names = texts(subject.result.task_names, chosen)
-    ends = (plain(column[chosen]) for column in (value, low, high))
-    words = "score, of those with the widest intervals"
-    return {
-        "low": float(scale.min()),
-        "high": float(scale.max()),
-        "mean": float(value[known].mean()),
-        "width": float(np.median((high - low)[known])),
-        # task, score, and the ends of its interval
-        "rows": list(zip(names, *ends, strict=True)),
-        "shown": Shown(len(chosen), len(known), words, f"{LABELS_TABLE} with --ordered"),
     }
