@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.columns import MODELS, Role, bare_name, candidates, named_column, words_in
+from finegold.io.columns import MODELS, Role, bare_name, named_column, words_in
 from finegold.io.exports.judges import by_judge, calls_in, majority_of_people, read_calls
 from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Table, open_sources, open_table
@@ -28,16 +28,17 @@ from finegold.votes.encoding import as_text
 
 Roles = dict[str, list[str]]
 SmallCodes = NDArray[np.int8]
-# the usual names of columns by role: a name of a later line counts if there is none of an earlier
-WORDS = {
+# The usual names of columns by role. A name of a later line counts less; a star is any text.
+WORDS: dict[str, tuple[str, ...]] = {
     "item": (
         "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid"
         " instanceid uid qid traceid battleid conversationid customid docid recordid caseid testid"
         " queryid q requestid spanid",
         "pair idx instruction question prompt sample instance input unit unitid query case test hit"
         " image imageid",
-        "id index runid responseid",
+        "id index responseid",
         "response answer output completion text summary document",
+        "runid",
     ),
     "judge": (
         "judge judgemodel judgename judgeid judgellm evaluator evaluatormodel evaluatorname"
@@ -50,12 +51,14 @@ WORDS = {
         " judgement rawverdict rawjudgment judgelabel llmlabel judgescore llmscore predictedlabel"
         " modelverdict judgerating judgeoutput judgedecision judgechoice pick picked selected",
         "passed pass iscorrect correct success score rating grade",
-        "outcome result prediction predicted label stringvalue value",
+        "outcome result prediction predicted label stringvalue value *verdict *winner *decision"
+        " *preference *judgment *result *judgescore",
         "answer response output completion rawoutput rawresponse raw",
     ),
     "order": (
         "order promptorder answerorder position presentation presentationorder swapped isswapped"
         " swap flipped isflipped reversed isreversed shownfirst firstshown game",
+        "*order *swapped *flipped *reversed *shownfirst *swap",
     ),
     "criterion": (
         "criterion criteria criterionname metric metricname dimension aspect rubric rubricname"
@@ -71,22 +74,17 @@ WORDS = {
         "gold goldlabel goldverdict goldscore truth groundtruth groundtruthlabel humanlabel"
         " humanverdict humanwinner humanpreference humanscore humanrating humangrade humanvote"
         " humanjudgment humanjudgement truelabel expertlabel expertscore goldstandard",
-        "human expert label",
+        "human* gold* truth* groundtruth* expert*",
+        "label",
         "reference referencelabel expected expectedlabel target targetlabel",
     ),
-    "system_a": ("",),
-    "system_b": ("",),
+    "system_a": (),
+    "system_b": (),
 }
-ROLES = {
-    name: Role(name, name.replace("_", "-"), words_in(first), tuple(map(words_in, others)))
-    for name, (first, *others) in WORDS.items()
+NAMES = {
+    role: [re.compile(line.replace("*", ".*").replace(" ", "|")) for line in lines]
+    for role, lines in WORDS.items()
 }
-# how other names of a role end or begin
-ORDER_ENDS = ("order", "swapped", "flipped", "reversed", "shownfirst", "swap")
-VERDICT_ENDS = (
-    *("verdict", "winner", "decision", "preference", "judgment", "result", "judgescore"),
-)
-GOLD_STARTS = ("human", "gold", "truth", "groundtruth", "expert")
 MODEL = words_in("model modelname modelid")
 # further parts of a judge, and of an item
 OF_JUDGE = words_in(
@@ -110,6 +108,7 @@ OF_ONE_JUDGE = re.compile(
     rf"|(?P<model>(?:{'|'.join(MODELS.split())})(?:[\W_\d].*)?)",
     re.IGNORECASE,
 )
+NO_JUDGE = re.compile("human|gold|truth|groundtruth|expert|judge|llm")
 PERSON = re.compile(
     r"(?:human|annotator|expert|person|rater|worker|crowd|labell?er)s?(?:label|vote|score)?\d+$"
 )
@@ -119,8 +118,6 @@ SYSTEM_WORDS = words_in(
 )
 SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"))
 OPPONENTS = ("baseline", "baselinemodel", "reference", "referencemodel", "opponent")
-# nothing is known about positions; AlpacaEval undoes the order
-UNPLACED = ("generator1", "generator2")
 # values of the column of orders, without blanks, commas and signs
 ORDERS = dict.fromkeys(
     words_in("ab original normal afirst forward false no unswapped notswapped 12 first a default"),
@@ -128,12 +125,12 @@ ORDERS = dict.fromkeys(
 ) | dict.fromkeys(
     words_in("ba swapped swap reversed bfirst true yes flipped reverse 21 second b backward"), 1
 )
-# columns that the names of columns, files and folders make
 # in names of files: the answers as they are, or swapped
 _SHOWN, _SWAPPED = "ab|original|orig|unswapped", "ba|swapped|swap|reversed|flipped"
 SWAPPED = re.compile(rf"(?i)(?<![^\W_])(?:{_SWAPPED})(?![^\W_])")
 _ANY = f"(?:{_SHOWN}|{_SWAPPED})"
 ORDER_WORD = re.compile(rf"(?i)[\W_]+{_ANY}\b|\b{_ANY}[\W_]+")
+# columns that the names of columns, files and folders make
 FILE_ORDER = "the files' order"
 COLUMN, FILE, FOLDER = "the column's name", "the file's name", "the folder's name"
 # how the name of a file of truths begins
@@ -163,69 +160,63 @@ def load_records(log: Any, notes: list[str]) -> tuple[str, pl.DataFrame, list[So
         frame = opened.read(opened.columns)
         calls = calls_in(frame, opened.name)
         return opened.name, _as_texts(frame) if calls is None else calls, []
-    sources, truths = sources_of(log), []
-    if len(sources) > 1:
-        truths = [
-            each
-            for each in sources
-            if stem_of(each).casefold().startswith(TRUTHS) or majority_of_people(each) is not None
-        ]
-    if 0 < len(truths) < len(sources):
-        sources = [source for source in sources if source not in truths]
-    else:
-        truths = []
-    read = [(source, read_calls(source)) for source in sources]
-    others = [source for source, table in read if table is None]
+    sources = sources_of(log)
+    truths = [each for each in sources if len(sources) > 1 and _holds_truths(each)]
+    truths = truths if len(truths) < len(sources) else []
+    read = [(each, read_calls(each)) for each in sources if each not in truths]
+    others = [PurePath(source.name).name for source, table in read if table is None]
     if 0 < len(others) < len(read):
-        names = ", ".join(dict.fromkeys(PurePath(each.name).name for each in others))
+        names = ", ".join(dict.fromkeys(others))
         notes.append(f"{len(others):,} other files hold no verdicts and are left out: {names:.80}")
         read = [(source, table) for source, table in read if table is not None]
-    tables = []
+    sources, tables = [source for source, _ in read], []
     for source, table in read:
         if table is None:
             opened = open_sources([source])
             table = _as_texts(opened.read(opened.columns))
         tables.append(table)
-    sources = [source for source, _ in read]
-    if len(sources) > 1:
-        tables = _with_file_names(sources, tables)
+    tables = _with_file_names(sources, tables) if len(sources) > 1 else tables
     more = f" and {len(sources) - 3:,} more" if len(sources) > 3 else ""
     name = ", ".join(source.name for source in sources[:3]) + more
     return name, pl.concat(tables, how="diagonal"), truths
 
 
-def _with_file_names(sources: Sequence[Source], frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+def _with_file_names(sources: list[Source], tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
     """Add the parts of the names of files that differ as columns: they may be judges, or orders."""
-    folders = [PurePath(source.name).parts[-2::-1] for source in sources]
-    stems = [stem_of(source) for source in sources]
-    paths = ["/".join([*folder[:1], stem]) for folder, stem in zip(folders, stems, strict=True)]
-    orders = ["BA" if SWAPPED.search(path) else "AB" for path in paths]
-    rests = [ORDER_WORD.sub("", path) for path in paths]
+    paths = [PurePath(source.name) for source in sources]
+    # the file, its folder, and so on
+    parts = [[stem_of(path.name), *path.parts[-2::-1]] for path in paths]
+    ends = ["/".join(names[1::-1]) for names in parts]
+    orders = ["BA" if SWAPPED.search(end) else "AB" for end in ends]
+    rests = [ORDER_WORD.sub("", end) for end in ends]
     # the names say an order if every swapped file has a partner
     pairs = [(rest, order) for rest in sorted({*rests}) for order in ("AB", "BA")]
-    ends = [bare_name(name).endswith(ORDER_ENDS) for frame in frames for name in frame.columns]
-    has_orders = not any(ends) and pairs == sorted(zip(rests, orders, strict=True))
-    columns = {FILE: stems}
-    if has_orders:
-        folders = [folder[1:] for folder in folders]
-        columns = {FILE_ORDER: orders, FILE: [ORDER_WORD.sub("", stem) for stem in stems]}
-    for up in range(min(map(len, folders))):
-        columns[f"{FOLDER}, {up} up" if up else FOLDER] = [folder[up] for folder in folders]
+    columns: dict[str, list[str]] = {}
+    if pairs == sorted(zip(rests, orders, strict=True)) and not any(
+        fitting("order", table.columns) for table in tables
+    ):
+        columns[FILE_ORDER] = orders
+        parts = [[ORDER_WORD.sub("", names[0]), *names[2:]] for names in parts]
+    for up in range(min(map(len, parts))):
+        name = f"{FOLDER}, {up - 1} up" if up > 1 else FOLDER if up else FILE
+        values = [names[up] for names in parts]
+        if len({*values}) > 1 or (columns and not up):
+            columns[name] = values
     # from the outermost folder to the file
-    names = [
-        name
-        for name, values in reversed(columns.items())
-        if len(set(values)) > 1 or (has_orders and name == FILE)
-    ]
     return [
-        frame.with_columns(pl.lit(columns[name][number]).alias(name) for name in names)
-        for number, frame in enumerate(frames)
+        table.with_columns(pl.lit(columns[name][n]).alias(name) for name in reversed(columns))
+        for n, table in enumerate(tables)
     ]
 
 
-def stem_of(source: Source) -> str:
+def _holds_truths(source: Source) -> bool:
+    name = stem_of(PurePath(source.name).name).casefold()
+    return name.startswith(TRUTHS) or majority_of_people(source) is not None
+
+
+def stem_of(name: str) -> str:
     """Return the name of a file without its endings."""
-    path = PurePath(source.name)
+    path = PurePath(name)
     while path.suffix.lower() in (*READABLE, ".txt", ".qrels"):
         path = path.with_suffix("")
     return path.name
@@ -253,19 +244,16 @@ def by_row(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return a log with a column per judge, such as gpt_score and claude_score, with a row per
     verdict, and the columns of judges and verdicts.
     """
-    if candidates(frame.columns, ROLES["judge"]):
-        return frame, {}
     groups: dict[str, list[str]] = {}
-    for column in frame.columns:
+    for column in [] if fitting("judge", frame.columns) else frame.columns:
         own = OF_ONE_JUDGE.fullmatch(column.strip())
-        if own is not None and not bare_name(column).startswith((*GOLD_STARTS, "judge", "llm")):
+        if own is not None and not NO_JUDGE.match(bare_name(column)):
             groups.setdefault((own["what"] or "").lower(), []).append(column)
     columns = max(groups.values(), key=len, default=[])
     if len(columns) < 2 or not all(_holds_verdicts(frame[each], 2) for each in columns):
         return frame, {}
     names = {each: re.sub(OF_ONE_JUDGE, lambda own: own["who"] or own[0], each) for each in columns}
-    rest = [each for each in frame.columns if each not in columns]
-    what = ", ".join(columns)
+    rest, what = [each for each in frame.columns if each not in columns], ", ".join(columns)
     rows = frame.unpivot(columns, index=rest, variable_name=COLUMN, value_name=what)
     rows = rows.with_columns(pl.col(COLUMN).replace(names)).drop_nulls(what)
     return rows, {"judge": COLUMN, "verdict": what}
@@ -274,59 +262,74 @@ def by_row(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
 # Which column is what.
 
 
+def fitting(role: str, columns: Iterable[str]) -> dict[str, int]:
+    """Return the columns whose names fit a role, the best first, with the line of `WORDS` that
+    their name is in.
+    """
+    found: dict[str, int] = {}
+    for line, words in enumerate(NAMES[role]):
+        for column in columns:
+            if words.fullmatch(bare_name(column)):
+                found.setdefault(column, line)
+    return found
+
+
 def choose_columns(frame: pl.DataFrame, reading: LogReading) -> Roles:
     """Return the columns of every role that the log has: those that the user names, or those with a
     usual name whose values fit. The role "judged" is that of a column which seems to hold what
     was judged, where there are no verdicts.
     """
-    columns = [column for column in frame.columns if not column.startswith((FILE, FOLDER))]
     roles: Roles = {}
-    for role in ROLES.values():
-        if (words := getattr(reading, role.name)) is not None:
-            parts = [words] if words in frame.columns else words.split(",")
-            roles[role.name] = [named_column(frame.columns, part.strip(), role) for part in parts]
+    for name in WORDS:
+        if (given := getattr(reading, name)) is not None:
+            role = Role(name, name.replace("_", "-"), frozenset())
+            parts = [given] if given in frame.columns else given.split(",")
+            roles[name] = [named_column(frame.columns, part.strip(), role) for part in parts]
+    named = {column for each in roles.values() for column in each}
+    free = [
+        column
+        for column in frame.columns
+        if column not in named and not column.startswith((FILE, FOLDER))
+    ]
 
-    def free() -> list[str]:
-        taken = {column for each in roles.values() for column in each}
-        return [column for column in columns if column not in taken]
+    def take(role: str, found: Iterable[str], most: int = 1) -> None:
+        if role not in roles and (columns := list(found)[:most]):
+            roles[role] = columns
+            free[:] = [column for column in free if column not in columns]
 
-    def take(role: str, found: list[str]) -> None:
-        if found and role not in roles:
-            roles[role] = found[:1]
-
-    for end, column in zip(
-        ("system_a", "system_b"), systems_in(frame.select(free())), strict=False
-    ):
-        roles[end] = [column]
-    for name in ("order", "criterion", "repeat", "cost", "error"):
-        take(name, candidates(free(), ROLES[name]))
-    take("order", [each for each in free() if bare_name(each).endswith(ORDER_ENDS)])
-    people = [each for each in free() if PERSON.fullmatch(bare_name(each))]
-    roles |= {"people": people} if len(people) > 1 else {}
-    take("judge", candidates(free(), ROLES["judge"]))
+    for end, system in zip(("system_a", "system_b"), systems_in(frame.select(free)), strict=False):
+        take(end, [system])
+    for name in ("order", "criterion", "cost", "error"):
+        take(name, fitting(name, free))
+    people = [each for each in free if PERSON.fullmatch(bare_name(each))]
+    take("people", people if len(people) > 1 else [], len(people))
+    take("judge", fitting("judge", free))
+    bare = {bare_name(each): each for each in free}
     # scores of Langfuse and feedback of LangSmith
-    bare = {bare_name(each): each for each in free()}
-    if {"traceid", "runid"} & {bare_name(each) for each in columns}:
+    if {"traceid", "runid"} & bare.keys():
         take("criterion", [bare[key] for key in ("key", "name") if key in bare])
-        if "repeat" in roles and "judge" not in roles and not candidates(free(), ROLES["item"]):
-            roles["item"] = roles.pop("repeat")
-    if "system_a" not in roles and "judge" in roles and (models := [*(MODEL & bare.keys())]):
-        others = [bare[each] for each in OPPONENTS if each in bare and _is_name(frame[bare[each]])]
-        roles |= {"system_a": [bare[models[0]]], "system_b": others[:1]} if others else {}
-    take("item", _items(frame, free(), roles.get("judge")))
+    models = [bare[each] for each in MODEL if each in bare]
+    if "judge" in roles and models:
+        rivals = [bare[each] for each in OPPONENTS if each in bare and _is_name(frame[bare[each]])]
+        if rivals and "system_a" not in roles:
+            take("system_a", models)
+            take("system_b", rivals)
+    # numbers of rows are not items where several judges share them
+    items = [*fitting("item", free)] or [each for each in free if bare_name(each).endswith("id")]
+    shared = [each for each in items if frame[each].n_unique() < frame.height]
+    has_judges = "judge" in roles and frame[roles["judge"][0]].n_unique() > 1
+    take("item", shared if shared and has_judges else items)
+    take("repeat", fitting("repeat", free))
     if "verdict" not in roles:
-        verdicts, judged = _verdicts(frame, free(), roles)
-        take("verdict", verdicts)
-        roles |= {} if verdicts or not judged else {"judged": judged[:1]}
+        for name, columns in _verdicts(frame, free, roles).items():
+            take(name, columns)
     if "people" not in roles:
-        found = candidates(free(), ROLES["gold"])
-        starts = [each for each in free() if bare_name(each).startswith(GOLD_STARTS)]
-        is_weak = not any(bare_name(each) in ROLES["gold"].words for each in found)
-        take("gold", starts if starts and is_weak else found)
+        take("gold", fitting("gold", free))
     if not {"judge", "system_a"} & roles.keys():
-        models = [each for each in free() if bare_name(each) in MODEL]
-        if models and not any(bare_name(each).startswith("judge") for each in columns):
-            roles |= {} if _truths_differ(frame, roles, models[0]) else {"judge": models[:1]}
+        models = [each for each in free if bare_name(each) in MODEL]
+        is_judge = not any(bare_name(each).startswith("judge") for each in frame.columns)
+        if models and is_judge and not _truths_differ(frame, roles, models[0]):
+            roles["judge"] = models[:1]
     return roles
 
 
@@ -354,17 +357,6 @@ def _is_name(column: pl.Series) -> bool:
     return few or int(known.str.len_chars().sum()) <= 80 * len(known)
 
 
-def _items(frame: pl.DataFrame, columns: Sequence[str], judge: list[str] | None) -> list[str]:
-    """Return the columns that may name the items, the most likely first: numbers of rows are not
-    items where several judges share them.
-    """
-    tiers = (ROLES["item"].words, *ROLES["item"].others)
-    found = [each for words in tiers for each in columns if bare_name(each) in words]
-    found = found or [each for each in columns if bare_name(each).endswith("id")]
-    shared = [each for each in found if frame[each].n_unique() < frame.height]
-    return shared if shared and judge and frame[judge[0]].n_unique() > 1 else found
-
-
 def _truths_differ(frame: pl.DataFrame, roles: Roles, column: str) -> bool | None:
     """Return whether the truths of an item differ with this column, which then names what is
     judged; None if too little is known.
@@ -377,55 +369,43 @@ def _truths_differ(frame: pl.DataFrame, roles: Roles, column: str) -> bool | Non
     return bool((groups[gold] > 1).any()) if groups.height > 4 else None
 
 
-def _verdicts(
-    frame: pl.DataFrame, columns: Sequence[str], roles: Roles
-) -> tuple[list[str], list[str]]:
-    """Return the columns with a usual name that hold verdicts, the most likely first, and those
-    that hold what was judged, which is the same for all judges of an item.
+def _verdicts(frame: pl.DataFrame, columns: Sequence[str], roles: Roles) -> Roles:
+    """Return the columns that hold verdicts, the most likely first, or else those that hold what
+    was judged, which is the same for all judges of an item.
     """
-    tiers = (ROLES["verdict"].words, *ROLES["verdict"].others)
-    tier_of = {
-        each: tier
-        for tier, words in enumerate(tiers)
-        for each in columns
-        if bare_name(each) in words
-    }
-    for each in columns:
-        if bare_name(each).endswith(VERDICT_ENDS):
-            tier_of.setdefault(each, 2)
+    named = fitting("verdict", columns)
+    lines = {each: line for each, line in named.items() if _holds_verdicts(frame[each], line)}
     judge = roles.get("judge") or [each for each in (FILE,) if each in frame.columns]
-    found: list[str] = []
     judged: list[str] = []
-    for each, tier in tier_of.items():
-        if not _holds_verdicts(frame[each], tier):
-            continue
-        is_same = False
-        if tier > 1 and judge and "item" in roles:
-            n, said = pl.n_unique(judge[0]), pl.n_unique(each).alias("finegold n")
-            several = frame.group_by(roles["item"]).agg(n, said).filter(pl.col(judge[0]) > 1)
-            is_same = several.height > 0 and bool((several["finegold n"] == 1).all())
-        (judged if is_same else found).append(each)
+    if judge and "item" in roles:
+        weak = [each for each, line in lines.items() if line > 1]
+        n_judges = pl.n_unique(judge[0]).alias("finegold n")
+        groups = frame.group_by(roles["item"]).agg(pl.n_unique(weak), n_judges)
+        several = groups.filter(pl.col("finegold n") > 1)
+        judged = [each for each in weak if several.height and (several[each] == 1).all()]
     # a column with one value says nothing where another says something
+    found = [each for each in lines if each not in judged]
     found.sort(key=lambda each: frame[each].n_unique() < 2)
-    return found or [each for each, tier in tier_of.items() if tier == 0], judged
+    found = found or [each for each, line in named.items() if line == 0]
+    return {"verdict": found} if found else {"judged": judged}
 
 
-def _holds_verdicts(column: pl.Series, tier: int) -> bool:
+def _holds_verdicts(column: pl.Series, line: int) -> bool:
     """Return whether values look like verdicts. The weaker the name of the column, given by its
-    tier, the more they must.
+    line in `WORDS`, the more they must.
     """
     texts = column.drop_nulls().head(LOOKED_AT).to_list()
     distinct = list(dict.fromkeys(texts))
     if not distinct:
-        return tier < 2
+        return line < 2
     if all(number_of(fold(text)) is not None for text in distinct):
-        return tier < 3 or len(distinct) <= MOST_CLASSES
+        return line < 3 or len(distinct) <= MOST_CLASSES
     if sum(map(is_pairwise, distinct)) > MOSTLY * len(distinct):
         return True
     classes = {fold(said) for text in distinct if isinstance(said := class_of(text), str)}
     n_read = sum(class_of(text) != Meaning.UNREADABLE for text in texts)
     few = len(classes) <= max(MOST_CLASSES, len(texts) // ROWS_PER_VALUE)
-    return (tier < 1 or few) and n_read > MOSTLY * len(texts)
+    return (line < 1 or few) and n_read > MOSTLY * len(texts)
 
 
 # What tells rows apart.
@@ -435,8 +415,15 @@ def tell_apart(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -
     """Find the columns that tell several rows of one judge and item apart, and give them to the
     judge, the item or the criterion; refuse what could be either.
     """
-    files = _file_judges(frame, roles)
-    roles = roles | ({"judge": files} if files else {})
+    levels = [each for each in frame.columns if each.startswith((FILE, FOLDER))]
+    if levels and "judge" not in roles:
+        # names of files and folders are judges if these share items
+        roles["judge"] = [FILE] if FILE in levels else levels[:1]
+        if "item" in roles:
+            item, n_items = roles["item"][0], frame[roles["item"][0]].n_unique()
+            shared = [e for e in levels if 2 * n_items <= frame.select(item, e).n_unique() + 1]
+            roles["judge"] = shared or roles["judge"]
+        frame = frame.drop(set(levels) - set(roles["judge"]))
     keys = ("item", "judge", "criterion", "order", "repeat", "system_a", "system_b")
 
     def n_repeated(*more: str) -> int:
@@ -452,23 +439,20 @@ def tell_apart(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -
         for column in frame.columns
         if column not in taken
         and 1 < frame[column].n_unique() <= most
-        and not (files and column.startswith((FILE, FOLDER)))
         and (bare_name(column) in OF_JUDGE | OF_ITEM or not BY_CALL.search(bare_name(column)))
     ]
-    while n > FEW_REPEATS * frame.height and free:
+    while n > FEW_REPEATS * frame.height:
         left = {column: n_repeated(column) for column in free}
-        if not (better := [each for each in free if left[each] < 0.6 * n]):
-            break
+        better = [each for each in free if left[each] < 0.6 * n]
         part_of = {each: part for each in better if (part := _part(frame, roles, each))}
         if not part_of:
-            _refuse(frame, roles, name, better, n)
+            if better or not {"judge", "order", "repeat", "system_a"} & roles.keys():
+                _refuse(frame, roles, name, better, n)
+            break
         column = min(part_of, key=lambda each: (left[each], frame[each].n_unique()))
         roles[part_of[column]] = [*roles.get(part_of[column], ()), column]
         free.remove(column)
         n = n_repeated()
-    is_told = bool({"judge", "order", "repeat", "system_a"} & roles.keys())
-    if n > FEW_REPEATS * frame.height and not is_told:
-        _refuse(frame, roles, name, [], n)
     if n:
         notes.append(
             f"{n:,} rows repeat a judge and an item, and no column tells them apart: they count as"
@@ -477,34 +461,19 @@ def tell_apart(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -
     return roles
 
 
-def _file_judges(frame: pl.DataFrame, roles: Roles) -> list[str]:
-    """Return the names of files and folders that are judges: several of them share items."""
-    levels = [each for each in frame.columns if each.startswith((FILE, FOLDER))]
-    if "judge" in roles or not levels:
-        return []
-    if "item" not in roles:
-        return [each for each in levels if each == FILE]
-    item = roles["item"][0]
-    n_items = frame[item].n_unique()
-    shared = [each for each in levels if 2 * n_items <= frame.select(item, each).n_unique() + 1]
-    return shared or ([FILE] if FILE in levels else levels[:1])
-
-
 def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
     """Return the role that a column which tells rows apart has: a further part of the judge or of
     the item, or the criterion; empty if its name does not say.
     """
     name = bare_name(column)
-    if column.startswith((FILE, FOLDER)):
-        return "judge"
     is_of_judge = "judge" in roles and _truths_differ(frame, roles, column) is False
     if (name in OF_ITEM or name.endswith("pair")) and not (name in MODEL and is_of_judge):
         return "item"
-    if name in ROLES["judge"].words.union(OF_JUDGE, MODEL, *ROLES["judge"].others):
+    if name in OF_JUDGE | MODEL or fitting("judge", [column]) or column.startswith((FILE, FOLDER)):
         return "judge"
-    if name in ROLES["criterion"].words:
+    if fitting("criterion", [column]):
         return "criterion"
-    if name in ROLES["item"].words | ROLES["item"].others[0]:
+    if fitting("item", [column]).get(column, 2) < 2:
         # the same few questions about every item are criteria
         n_pairs = frame.select(*roles["item"], column).n_unique()
         n_items, n_values = frame.select(*roles["item"]).n_unique(), frame[column].n_unique()
@@ -515,9 +484,9 @@ def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
 
 def _refuse(frame: pl.DataFrame, roles: Roles, name: str, columns: Sequence[str], n: int) -> None:
     """Refuse rows that may be several judges, items or criteria, or repeats."""
-    why = "no column says which judge gave them"
-    if columns:
-        why = f"{' or '.join(columns)} tells them apart, but not what it is"
+    why = f"{' or '.join(columns)} tells them apart, but not what it is"
+    problem = f"{n:,} rows have the same judge and item, and "
+    problem += why if columns else "no column says which judge gave them"
     column: Any = columns[0] if len(columns) == 1 else Placeholder("COLUMN")
     remedies = [
         use("if it is a part of the judge", judge=",".join([*roles.get("judge", ()), column])),
@@ -525,23 +494,26 @@ def _refuse(frame: pl.DataFrame, roles: Roles, name: str, columns: Sequence[str]
         use("if it is the criterion", criterion=column),
         use("if these are repeats", repeat=column),
     ]
-    problem = f"{n:,} rows have the same judge and item, and {why}"
     raise InputError(f"{problem}. The columns are:\n{listing(frame, roles)}\n", name, remedies)
 
 
 def refuse_lost(role: str, frame: pl.DataFrame, roles: Roles, name: str) -> None:
     """Refuse a log without a column of verdicts or items."""
+    problem = f"found no column of {role}s"
+    column: Any = Placeholder("COLUMN")
     if role == "verdict" and (judged := roles.get("judged")):
-        what = "the truths" if bare_name(judged[0]) == "label" else "what was judged"
-        problem = f'found no column of verdicts; "{judged[0]}" seems to hold {what}'
-        problem += ", because it is the same for all judges of an item"
-        these = use(verdict=judged[0], text="if those are verdicts")
-        raise InputError(problem, name, [use(verdict=Placeholder("COLUMN")), these])
+        column, what = (
+            judged[0],
+            "the truths" if bare_name(judged[0]) == "label" else "what was judged",
+        )
+        problem += (
+            f'; "{column}" seems to hold {what}, because it is the same for all judges of an item'
+        )
     taken = {column for columns in roles.values() for column in columns}
-    free = [column for column in frame.columns if column not in taken]
-    guess: Any = free[0] if len(free) == 1 else Placeholder("COLUMN")
-    problem = f"found no column of {role}s. The columns are:\n{listing(frame, roles)}\n"
-    raise InputError(problem, name, [use(text="if that is the column", **{role: guess})])
+    free = [each for each in frame.columns if each not in taken]
+    column = free[0] if len(free) == 1 and "judged" not in roles else column
+    problem += f". The columns are:\n{listing(frame, roles)}\n"
+    raise InputError(problem, name, [use(text="if that is the column", **{role: column})])
 
 
 def listing(frame: pl.DataFrame, roles: Roles) -> str:
@@ -562,15 +534,13 @@ def listing(frame: pl.DataFrame, roles: Roles) -> str:
 def table_of(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> pl.DataFrame:
     """Return the columns under the names of their roles, and note what is left out."""
     series: dict[str, Any] = {"row": pl.int_range(frame.height, dtype=pl.UInt32)}
-    for role in ROLES:
-        if (columns := roles.get(role)) and role != "cost":
-            cells = [pl.col(column) for column in columns]
-            if len(columns) > 1:
-                cells = [cell.fill_null("?") for cell in cells]
-            series[role] = pl.concat_str(cells, separator=" / " if role == "judge" else ", ")
+    for role in [each for each in WORDS if each in roles]:
+        cells = [pl.col(column) for column in roles[role]]
+        cells = cells if len(cells) == 1 else [cell.fill_null("?") for cell in cells]
+        series[role] = pl.concat_str(cells, separator=" / " if role == "judge" else ", ")
     if "judge" not in roles:
         is_file = PurePath(name).suffix.lower() in READABLE and ", " not in name
-        series["judge"] = pl.lit(stem_of(Source(name, b"")) if is_file else "judge")
+        series["judge"] = pl.lit(stem_of(name) if is_file else "judge")
     if "item" not in roles:
         series["item"] = (pl.int_range(frame.height) + 1).cast(pl.String)
         notes.append("no column names the items, so every row is an item")
@@ -579,17 +549,14 @@ def table_of(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> 
         if table[role].null_count():
             row = int(table[role].is_null().arg_max() or 0) + 1
             raise InputError(f"{name}: verdict {row:,} has no {role}; fill it in or remove the row")
-    if columns := roles.get("cost"):
-        cost = frame[columns[0]].str.strip_chars(" $€£").cast(pl.Float64, strict=False)
-        table = table.with_columns(cost=cost.fill_nan(None))
-        if n := table["cost"].null_count() - frame[columns[0]].null_count():
-            notes.append(
-                f'{n:,} values in the column "{columns[0]}" are not numbers and are left out'
-            )
-    if "system_a" in table.columns:
-        pair = tuple(bare_name(roles[end][0]) for end in ("system_a", "system_b"))
-        if pair == UNPLACED or pair[1] in OPPONENTS:
-            table = table.with_columns(is_unplaced=True)
+    if "cost" in roles:
+        price = pl.col("cost").str.strip_chars(" $€£").cast(pl.Float64, strict=False)
+        priced = table.with_columns(price.fill_nan(None))
+        if n := priced["cost"].null_count() - table["cost"].null_count():
+            column = roles["cost"][0]
+            notes.append(f'{n:,} values in the column "{column}" are not numbers and are left out')
+        table = priced
+    if "system_a" in roles:
         others = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
         if n := table.height - others.height:
             notes.append(f"{n:,} verdicts compare a system with itself and are left out")
@@ -597,18 +564,30 @@ def table_of(frame: pl.DataFrame, roles: Roles, name: str, notes: list[str]) -> 
     return table
 
 
-def check_order(
+def with_orders(
     table: pl.DataFrame, roles: Roles, reading: LogReading, name: str, notes: list[str]
-) -> None:
-    """Refuse an order that cannot be understood: without it, verdicts would be read the wrong way."""
-    if "order" not in table.columns or orders_of(table) is not None:
-        return
+) -> tuple[pl.DataFrame, bool]:
+    """Return calls with 0 for the order AB, 1 for BA and -1 for blank, and whether verdicts compare
+    two answers. Orders that cannot be understood are refused, since verdicts would be read the
+    wrong way, or left out where verdicts judge one answer.
+    """
+    if "order" not in table.columns:
+        ends = [bare_name(roles[end][0]) for end in ("system_a", "system_b") if end in roles]
+        # system_a is shown first; AlpacaEval undoes the order
+        if ends and ends != ["generator1", "generator2"] and ends[-1] not in OPPONENTS:
+            table = table.with_columns(order=pl.lit(0, pl.Int8))
+        return table, _compares(table, reading)
+    codes = _orders_of(table)
+    if codes is not None:
+        words = {*table["order"].drop_nulls().str.to_lowercase()}
+        are_pairs = _compares(table, reading, bool(words & {"ab", "ba"}), has_orders=True)
+        return table.with_columns(order=pl.Series(codes)), are_pairs
+    are_pairs = _compares(table, reading)
     column, values = roles["order"][0], table["order"].drop_nulls().unique(maintain_order=True)
     shown = ", ".join(repr(value) for value in values[:4])
     verdicts = table["verdict"].drop_nulls().unique()
     are_sides = len(verdicts) <= 3 and all(map(is_pairwise, verdicts))
-    may_be = 1 <= len(values) <= 2 and (are_sides or compares(table, reading))
-    if reading.order is not None or may_be:
+    if reading.order is not None or (len(values) in (1, 2) and (are_sides or are_pairs)):
         problem = f'the column "{column}" has other values than AB and BA: {shown}'
         remedies = [
             Remedy(text="write AB and BA there"),
@@ -616,38 +595,36 @@ def check_order(
         ]
         raise InputError(problem, name, remedies)
     notes.append(f'the column "{column}" is not used: its values are not AB and BA, but {shown}')
+    return table.drop("order"), are_pairs
 
 
-def orders_of(table: pl.DataFrame) -> SmallCodes | None:
-    """Return 0 for AB or the name of the first system, 1 for BA or the second, -1 for blank; None
-    for other values.
+def _orders_of(table: pl.DataFrame) -> SmallCodes | None:
+    """Return the codes of words, or of the name of the system that is shown first; None for other
+    values.
     """
-    if "order" not in table.columns:
-        return None
     column = table["order"]
     if "system_a" in table.columns:
         first, second = (column.eq_missing(table[side]) for side in ("system_a", "system_b"))
         if (first | second | column.is_null()).all():
             return np.where(column.is_null(), -1, second.cast(pl.Int8)).astype(np.int8)
     words = {value: bare_name(value).replace(",", "") for value in column.drop_nulls().unique()}
+    known, said = ORDERS, {*words.values()}
     # numbers from 0 or from 1
-    numbers: dict[str, int] = next(
-        (each for each in ({"0": 0, "1": 1}, {"1": 0, "2": 1}) if each.keys() >= {*words.values()}),
-        {},
-    )
-    known = ORDERS | numbers
-    if not words or not known.keys() >= {*words.values()}:
+    for numbers in ({"1": 0, "2": 1}, {"0": 0, "1": 1}):
+        known = numbers if said <= numbers.keys() else known
+    if not said or not known.keys() >= said:
         return None
-    by_value = {value: known[word] for value, word in words.items()}
-    codes: SmallCodes = replaced(column, by_value, -1, pl.Int8)
+    codes: SmallCodes = replaced(column, {v: known[w] for v, w in words.items()}, -1, pl.Int8)
     return codes
 
 
-def compares(table: pl.DataFrame, reading: LogReading) -> bool:
+def _compares(
+    table: pl.DataFrame, reading: LogReading, is_named: bool = False, has_orders: bool = False
+) -> bool:
     """Return whether verdicts, or truths beside them, compare two answers."""
     if reading.kind is not None:
         return reading.kind == "pairwise"
-    if "system_a" in table.columns:
+    if "system_a" in table.columns or is_named:
         return True
     texts, golds = (
         table[role].drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list()
@@ -656,14 +633,10 @@ def compares(table: pl.DataFrame, reading: LogReading) -> bool:
         for role in ("verdict", "gold")
     )
     verdicts = [part for text in texts if (part := reading.said(text)) is not None]
-    said = [class_of(text) for text in verdicts]
-    if orders_of(table) is not None:
-        if {"ab", "ba"} & set(table["order"].drop_nulls().str.to_lowercase().unique()):
-            return True
-        if sum(map(is_pairwise, verdicts)) >= MOSTLY * sum(isinstance(each, str) for each in said):
-            return True
-    classes = {each.casefold() for each in said if isinstance(each, str)}
-    if {"a", "b"} <= classes <= {"a", "b", "c"}:
+    classes = [each.casefold() for text in verdicts if isinstance(each := class_of(text), str)]
+    if has_orders and sum(map(is_pairwise, verdicts)) >= MOSTLY * len(classes):
+        return True
+    if {"a", "b"} <= {*classes} <= {"a", "b", "c"}:
         return True
     return any(is_pairwise(text, clearly=True) for text in (*verdicts, *golds))
 

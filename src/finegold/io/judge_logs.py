@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io import judge_calls as calls
-from finegold.io.columns import bare_name, candidates, words_in
+from finegold.io.columns import bare_name, words_in
 from finegold.io.exports.judges import is_tool_file, majority_of_people, tool_of
-from finegold.io.judge_calls import MOST_CLASSES, Roles, SmallCodes, replaced
+from finegold.io.judge_calls import MOST_CLASSES, Roles, SmallCodes, fitting, replaced
 from finegold.io.source import Source, is_files, sources_of
 from finegold.io.tables import Table, open_table
 from finegold.io.verdicts import (
@@ -50,6 +50,9 @@ TIE = "tie"
 TIED, UNDECIDED = 2, -2
 # what an undecided answer counts: chance, where there are two classes
 HALF = 0.5
+SYSTEMS = ("system_a", "system_b")
+# roles that are said in other words
+ROLES_SAID = {"system_a": "first system", "system_b": "second system", "gold": "truth"}
 # a column that says whether a judge is a person
 KINDS = words_in("sourcetype annotatorkind annotatortype judgetype ratertype evaluatortype")
 # from this share on, in so many pairs, verdicts may name answers and not positions
@@ -361,15 +364,18 @@ def read_judge_log(log: Any, gold: Any = None, **given: Any) -> JudgeLog:
 
 def read_judge_logs(log: Any, gold: Any = None, **given: Any) -> dict[str, JudgeLog]:
     """Read a log by criterion; a log without criteria has one, with the name ""."""
-    if isinstance(log, JudgeLog):
-        return {log.criterion: log if gold is None else with_gold(log, gold)}
     is_column = isinstance(gold, str) and not Path(gold).exists()
-    reading = LogReading(**given | ({"gold": gold} if is_column else {}))
-    notes: list[str] = []
-    name, frame, truths = calls.load_records(log, notes)
-    logs = _logs_of(name, frame, reading, notes)
-    for known in (*truths, *([] if gold is None or is_column else [gold])):
-        logs = {name: with_gold(each, known, reading) for name, each in logs.items()}
+    golds = [] if gold is None or is_column else [gold]
+    if isinstance(log, JudgeLog):
+        reading, logs = LogReading(), {log.criterion: log}
+        golds = [] if gold is None else [gold]
+    else:
+        reading = LogReading(**given | ({"gold": gold} if is_column else {}))
+        notes: list[str] = []
+        name, frame, truths = calls.load_records(log, notes)
+        logs, golds = _logs_of(name, frame, reading, notes), [*truths, *golds]
+    for known in golds:
+        logs = {name: _with_gold(each, known, reading) for name, each in logs.items()}
     return logs
 
 
@@ -393,8 +399,7 @@ def _logs_of(
     if "item" not in roles and "judge" in roles and frame[roles["judge"][0]].n_unique() > 1:
         calls.refuse_lost("item", frame, roles, name)
     table = calls.table_of(frame, roles, name, notes)
-    calls.check_order(table, roles, reading, name, notes)
-    make = _compare if calls.compares(table, reading) else _judge
+    table, are_pairs = calls.with_orders(table, roles, reading, name, notes)
     parts = {"": table}
     if "criterion" in table.columns:
         named = table.with_columns(pl.col("criterion").fill_null("?"))
@@ -405,48 +410,44 @@ def _logs_of(
             raise InputError(f'there is no criterion "{reading.question}" among {listed}', name)
     logs = {}
     for criterion, part in parts.items():
-        log = _log_of(part, make(part, reading), f"{name} {criterion}".strip(), reading)
+        log = _log_of(part, are_pairs, reading, f"{name} {criterion}".strip())
         if "repeat" not in roles:
             _refuse_hidden_orders(log, name)
         log = replace(log, criterion=criterion, about=_about(log, part, roles, frame))
-        log = _with_people(log, part, reading, roles, frame)
-        log.notes.extend([*notes, *_unread(log, part, roles, reading)])
+        log = _with_own_truths(log, part, reading, roles, frame)
+        log.notes.extend([*notes, *_unread(log, roles, reading, frame)])
         logs[criterion] = replace(log, reading=_interpretation(log, part, roles, frame))
     return logs
 
 
-def _log_of(
-    table: pl.DataFrame, said: Mapping[str, Any], source: str, reading: LogReading
-) -> JudgeLog:
-    """Make the log of a table of calls and of what they say: values per call, of which `items`,
-    `system_a` and `system_b` become values per item.
-    """
-    is_unread = pl.Series(said["failure"] == Meaning.UNREADABLE)
-    unread, kind = table["verdict"].filter(is_unread), said["kind"]
-    n, n_known = len(unread), int((said["failure"] == 0).sum())
-    if n > (n + n_known) * MOST_UNREADABLE:
-        other = "pointwise" if kind == "pairwise" else "pairwise"
+def _log_of(table: pl.DataFrame, are_pairs: bool, reading: LogReading, source: str) -> JudgeLog:
+    """Make the log of a table of calls, without truths."""
+    said = (_compare if are_pairs else _judge)(table, reading)
+    n = int((said["failure"] == Meaning.UNREADABLE).sum())
+    unread = table["verdict"].filter(pl.Series(said["failure"] == Meaning.UNREADABLE))
+    n_all = n + int((said["failure"] == 0).sum())
+    if n > n_all * MOST_UNREADABLE:
+        other = "pointwise" if are_pairs else "pairwise"
         example = unread[0].replace("\n", " ")[:SHOWN]
-        problem = f"{n:,} of {n + n_known:,} verdicts cannot be read as {kind} ones"
+        problem = f"{n:,} of {n_all:,} verdicts cannot be read as {said['kind']} ones"
         remedies = [
             use(f"if they are {other}", kind=other),
             use("to find them in a text", verdict_pattern=Placeholder("REGEX")),
             use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
         ]
         raise InputError(f"{problem}, such as {example!r}", source, remedies)
-    items, judges = (
-        encode_ids(Names(each), is_text=True) for each in (said["items"], table["judge"])
-    )
+    items = encode_ids(Names(said.pop("items")), is_text=True)
+    judges = encode_ids(Names(table["judge"]), is_text=True)
     item, item_names = items.codes, to_list(items.names)
-    parts = {name: value for name, value in said.items() if name not in ("items", "orders")}
-    for name in {"system_a", "system_b"} & parts.keys():
-        parts[name] = np.zeros(len(item_names), np.int32)
-        parts[name][item] = said[name]
+    for name in {"system_a", "system_b"} & said.keys():
+        by_item = np.zeros(len(item_names), np.int32)
+        by_item[item] = said[name]
+        said[name] = by_item
     counts = unread.str.slice(0, SHOWN).value_counts()
     cost = np.full(table.height, np.nan)
     if "cost" in table.columns:
         cost = table["cost"].fill_null(np.nan).to_numpy()
-    log = JudgeLog(
+    return JudgeLog(
         item=item,
         judge=judges.codes,
         item_names=item_names,
@@ -454,55 +455,44 @@ def _log_of(
         cost=cost,
         unread=dict(counts.sort("count", "verdict", descending=[True, False]).rows()),
         gold=np.full(len(item_names), MISSING, np.int32),
-        **parts,
+        **said,
     )
-    if "gold" in table.columns:
-        columns = [each for each in ("gold", "system_a", "system_b") if each in table.columns]
-        orders = [] if said["orders"] is None else [pl.Series("order", said["orders"])]
-        votes = table.select(columns).with_columns(said["items"].alias("item"), *orders)
-        votes = votes.with_columns(judge=pl.lit("")).drop_nulls("gold")
-        log = _with_votes(log, votes, reading) if votes.height else log
-    return log
 
 
 # Calls that compare two answers.
 
 
 def _compare(table: pl.DataFrame, reading: LogReading) -> dict[str, Any]:
-    """Return what calls that compare two answers say. Without an order, system_a is shown first,
-    unless the log has undone the order.
-    """
-    orders, flip = calls.orders_of(table), np.zeros(table.height, bool)
+    """Return what calls that compare two answers say: fields of a log by call, with the items."""
+    n, flip = table.height, np.zeros(table.height, bool)
+    orders = table["order"].to_numpy() if "order" in table.columns else np.full(n, -1, np.int8)
     found: dict[str, Any] = {"items": table["item"], "class_names": ["A", "B", TIE]}
-    is_placed = False
     if "system_a" in table.columns:
-        table = table.with_columns(pl.col("system_a", "system_b").fill_null("?"))
-        pairs = _by_pair(table)
-        flip, is_placed = pairs["flip"].to_numpy(), "is_unplaced" not in table.columns
+        table = _by_pair(table.with_columns(pl.col(*SYSTEMS).fill_null("?")))
+        flip = table["flip"].to_numpy()
         # more than two systems answered a prompt: each pair is an item
-        if pairs.select("item", "a", "b").n_unique() > pairs["item"].n_unique():
-            found["items"] = pairs["pair"]
-        systems = sorted({*pairs["a"].unique(), *pairs["b"].unique()})
+        if table.select("item", "a", "b").n_unique() > table["item"].n_unique():
+            found["items"] = table["pair"]
+        systems = sorted({*table["a"].unique(), *table["b"].unique()})
         code_of = {name: code for code, name in enumerate(systems)}
-        found |= {f"system_{side}": replaced(pairs[side], code_of, MISSING) for side in "ab"}
+        found |= {f"system_{side}": replaced(table[side], code_of, MISSING) for side in "ab"}
         found["system_names"] = systems
         if len(systems) == 2:
             found["class_names"] = [*systems, TIE]
-        if orders is not None:
+        if "order" in table.columns:
             # if the columns of the systems are exchanged with it, it says nothing more
-            sides = pairs.group_by("item", "a", "b").agg(n=pl.n_unique("flip"))["n"]
-            shown = pairs.group_by("item", "a", "b", "flip").agg(n=pl.n_unique("order"))["n"]
-            orders = None if (sides > 1).any() and (shown == 1).all() else orders
-    if orders is None:
-        orders = np.full(table.height, A_FIRST if is_placed else -1, np.int8)
-    meaning, nowhere = _meanings(table, "verdict", reading), np.zeros_like(orders)
-    meaning = _with_errors(table, meaning)
-    answer = _sides(meaning, orders if reading.verdicts == "position" else nowhere, flip)
+            sides = table.group_by("item", "a", "b").agg(n=pl.n_unique("flip"))["n"]
+            shown = table.group_by("item", "a", "b", "flip").agg(n=pl.n_unique("order"))["n"]
+            if (sides > 1).any() and (shown == 1).all():
+                orders = np.full(n, A_FIRST, np.int8)
+    meaning = _with_errors(table, _meanings(table, "verdict", reading))
+    by_place = reading.verdicts == "position"
+    answer = _sides(meaning, orders if by_place else np.zeros(n), flip)
     first = np.where(orders < 0, -1, np.where(flip, 1 - orders, orders)).astype(np.int8)
-    found |= {"kind": "pairwise", "orders": orders, "answer": answer, "first": first}
-    found["failure"] = np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8)
-    found["notes"] = _doubts(table, answer, first) if reading.verdicts == "position" else []
-    return found
+    failure = np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8)
+    notes = _doubts(table, answer, first) if by_place else []
+    own = {"kind": "pairwise", "answer": answer, "first": first, "failure": failure}
+    return found | own | {"notes": notes}
 
 
 def _by_pair(table: pl.DataFrame) -> pl.DataFrame:
@@ -522,7 +512,7 @@ def _meanings(table: pl.DataFrame, name: str, reading: LogReading) -> SmallCodes
     codes: SmallCodes = replaced(column, meanings, int(Meaning.EMPTY), pl.Int8)
     if "system_a" in table.columns:
         words = column.str.strip_chars().str.to_lowercase()
-        for system, side in (("system_a", Meaning.SIDE_A), ("system_b", Meaning.SIDE_B)):
+        for system, side in zip(SYSTEMS, (Meaning.SIDE_A, Meaning.SIDE_B), strict=True):
             is_named = words == table[system].str.strip_chars().str.to_lowercase()
             codes[is_named.fill_null(False).to_numpy()] = side
     return codes
@@ -531,26 +521,21 @@ def _meanings(table: pl.DataFrame, name: str, reading: LogReading) -> SmallCodes
 def _with_errors(table: pl.DataFrame, codes: SmallCodes) -> SmallCodes:
     """Mark the calls that failed by the column of errors."""
     if "error" in table.columns:
-        errors = table["error"]
-        known = errors.drop_nulls().unique()
+        known = table["error"].drop_nulls().unique()
         failed = {each: NO_ERROR.fullmatch(each.strip()) is None for each in known}
-        is_failed = replaced(errors, failed, False, pl.Boolean)
+        is_failed = replaced(table["error"], failed, False, pl.Boolean)
         codes[is_failed & (codes != Meaning.REFUSAL)] = Meaning.ERROR
     return codes
 
 
-def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> Codes:
+def _sides(meaning: SmallCodes, orders: Any, flip: NDArray[np.bool_]) -> Codes:
     """Return the side of the item that each verdict is for: 0, 1, 2 for a tie, -1 for a failed
     call.
     """
-    is_said = meaning <= Meaning.SIDE_B
-    side = SIDE_OF[(orders == B_FIRST) * 1, np.where(is_said, meaning, 0)]
-    side = np.where(flip & (side != TIED), 1 - side, side)
-    return np.where(is_said, side, MISSING).astype(np.int32)
-
-
-# of each order and meaning
-SIDE_OF = np.array([[0, 1, TIED, 0, 1], [1, 0, TIED, 0, 1]])
+    side = np.where(meaning >= Meaning.SIDE_A, meaning - Meaning.SIDE_A, meaning)
+    is_exchanged = flip ^ ((orders == B_FIRST) & (meaning < Meaning.SIDE_A))
+    side = np.where(is_exchanged & (side < TIED), 1 - side, side)
+    return np.where(meaning <= Meaning.SIDE_B, side, MISSING).astype(np.int32)
 
 
 def _doubts(table: pl.DataFrame, answer: Codes, first: SmallCodes) -> list[str]:
@@ -600,44 +585,51 @@ def _refuse_hidden_orders(log: JudgeLog, name: str) -> None:
 
 
 def _judge(table: pl.DataFrame, reading: LogReading) -> dict[str, Any]:
-    """Return what calls that judge one answer each say: classes or scores."""
+    """Return what calls that judge one answer each say, classes or scores: fields of a log by call,
+    with the items.
+    """
     verdicts = table["verdict"]
     counts = dict(verdicts.drop_nulls().value_counts().rows())
     parts = {text: reading.said(text) for text in counts}
-    truths = table["gold"].drop_nulls().unique() if "gold" in table.columns else ()
-    known = {fold(reading.meant(text)) for text in truths}
+    known = {fold(reading.meant(text)) for text in _texts_of(table, "gold")}
     known |= {fold(meant) for meant in reading.meaning_of_words.values()}
     classes, notes = _odd_classes(table, parts, known)
-    said = {
+    said: dict[str, str | Meaning] = {
         text: Meaning.UNREADABLE if part is None else class_of(part, classes)
         for text, part in parts.items()
     }
-    n_said = sum(counts[text] for text, each in said.items() if isinstance(each, str))
-    numbers = [
-        text for text, each in said.items() if isinstance(each, str) and number_of(each) is not None
-    ]
-    is_ordered = 0 < n_said * MOST_NUMBERS <= sum(counts[text] for text in numbers)
+    names = {text: each for text, each in said.items() if isinstance(each, str)}
+    n_numbers = sum(counts[text] for text, each in names.items() if number_of(each) is not None)
+    is_ordered = n_numbers > 0 and n_numbers >= MOST_NUMBERS * sum(counts[text] for text in names)
     if is_ordered:
         said = {text: _score(each, classes) for text, each in said.items()}
     # the most frequent spelling of each class
-    spelling: dict[str, tuple[int, str]] = {}
+    spelled: Counter[str] = Counter()
     for text, each in said.items():
         if isinstance(each, str):
-            spelling[fold(each)] = max(spelling.get(fold(each), (0, "")), (counts[text], each))
-    names = sorted((each for _, each in spelling.values()), key=float if is_ordered else None)
-    code_of = {fold(name): code for code, name in enumerate(names)}
-    codes = {t: code_of[fold(each)] for t, each in said.items() if isinstance(each, str)}
+            spelled[each] += counts[text]
+    spelling = {fold(name): name for name in sorted(spelled, key=lambda x: (spelled[x], x))}
+    class_names = sorted(spelling.values(), key=float if is_ordered else None)
+    code_of = {fold(name): code for code, name in enumerate(class_names)}
+    codes = {text: code_of[fold(each)] for text, each in said.items() if isinstance(each, str)}
     failures = {text: 0 if isinstance(each, str) else int(each) for text, each in said.items()}
     failure = _with_errors(table, replaced(verdicts, failures, int(Meaning.EMPTY), pl.Int8))
-    answer = np.where(failure > 0, MISSING, replaced(verdicts, codes, MISSING)).astype(np.int32)
-    found: dict[str, Any] = {
+    return {
         "kind": "pointwise",
         "items": table["item"],
-        "orders": None,
+        "answer": np.where(failure > 0, MISSING, replaced(verdicts, codes, MISSING)).astype(
+            np.int32
+        ),
+        "failure": failure,
+        "first": np.full(table.height, -1, np.int8),
+        "class_names": class_names,
+        "is_ordered": is_ordered,
         "notes": notes,
     }
-    found |= {"answer": answer, "failure": failure, "first": np.full(len(answer), -1, np.int8)}
-    return found | {"class_names": names, "is_ordered": is_ordered}
+
+
+def _texts_of(table: pl.DataFrame, name: str) -> list[str]:
+    return table[name].drop_nulls().unique().to_list() if name in table.columns else []
 
 
 def _score(said: str | Meaning, classes: Iterable[str] = ()) -> str | Meaning:
@@ -658,35 +650,27 @@ def _odd_classes(
     What sounds so is a class if it is one of the truths, if the user says so, or if it is a tenth
     of the verdicts of two judges.
     """
-    odd = {fold(part): text for text, part in parts.items() if part and sounds_like_failure(part)}
+    words = {text: fold(part) for text, part in parts.items() if part and fold(part)}
+    odd = {word: text for text, word in words.items() if sounds_like_failure(str(parts[text]))}
     if not odd:
         return frozenset(), []
-    words = {text: fold(part) for text, part in parts.items() if part and fold(part)}
     said = pl.col("verdict").replace_strict(words, default=None, return_dtype=pl.String)
-    calls = table.select("judge", said=said).drop_nulls()
-    calls = calls.with_columns(n=pl.len().over("judge"))
-    shares = calls.group_by("judge", "said").agg(share=pl.len() / pl.first("n"))
-    usual = shares.filter(pl.col("said").is_in(list(odd)), pl.col("share") >= LEAST_CLASS)
-    n_judges, notes = dict(usual.group_by("said").agg(pl.len()).rows()), []
+    counts = table.select("judge", said=said).drop_nulls().group_by("judge", "said").len()
+    share = pl.col("len") / pl.col("len").sum().over("judge")
+    n_judges, notes = Counter(counts.filter(share >= LEAST_CLASS)["said"].to_list()), []
     for word in [each for each in odd if each in n_judges and each not in known]:
-        if n_judges[word] > 1 and ":" not in word:
+        if is_class := n_judges[word] > 1 and ":" not in word:
             known = known | {word}
-            notes.append(
-                f"{odd[word]!r} is read as a class, because judges say it often; if it is a"
-                " failed call, leave such rows empty"
-            )
-        else:
-            notes.append(
-                f"{odd[word]!r} is read as a failed call; if it is a class, say so with"
-                f" verdict_map: {word}={word}"
-            )
+        what, other = ("class", "failed call") if is_class else ("failed call", "class")
+        remedy = "leave such rows empty" if is_class else f"use verdict_map: {word}={word}"
+        notes.append(f"{odd[word]!r} is read as a {what}; if it is a {other}, {remedy}")
     return frozenset(odd.keys() & known), notes
 
 
 # Truths, and votes of people.
 
 
-def with_gold(log: JudgeLog, gold: Any, reading: LogReading | None = None) -> JudgeLog:
+def _with_gold(log: JudgeLog, gold: Any, reading: LogReading) -> JudgeLog:
     """Add known truths to a log: item -> truth, or a table of items and truths, in which several
     people may have voted on an item.
     """
@@ -699,7 +683,7 @@ def with_gold(log: JudgeLog, gold: Any, reading: LogReading | None = None) -> Ju
     if n := votes.height - known.height:
         note = f"{n:,} gold truths belong to no item of the log and are left out"
         log = replace(log, notes=[*log.notes, note])
-    log = _with_votes(log, known, reading or LogReading(), name)
+    log = _with_votes(log, known, reading, name)
     about = f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}"
     roles = log.reading.roles | {"truth": RoleReading((PurePath(name).name,), about)}
     return replace(log, reading=replace(log.reading, roles=roles))
@@ -722,38 +706,35 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
         gold = gold if of_people is None else of_people
     name, frame, _ = calls.load_records(gold, [])
     name = source or name
-    own = []
-    if log.criterion:
-        own = [each for each in frame.columns if fold(each) == fold(log.criterion)]
-        if found := candidates(frame.columns, calls.ROLES["criterion"]):
-            frame = frame.filter(pl.col(found[0]).str.to_lowercase() == log.criterion.casefold())
+    own = [each for each in frame.columns if log.criterion and fold(each) == fold(log.criterion)]
+    if log.criterion and (found := [*fitting("criterion", frame.columns)]):
+        frame = frame.filter(pl.col(found[0]).str.to_lowercase() == log.criterion.casefold())
     # a table of truths is a log of which people are the judges
     roles = calls.choose_columns(frame.drop(own), LogReading())
     taken = {column for each in roles.values() for column in each}
     free = [each for each in frame.columns if each not in taken]
     item = roles.get("item") or free[:1]
-    names = ("gold", "verdict", "judged")
+    names = ("gold", "verdict", "judged", "people")
     truth = own or next((roles[each] for each in names if each in roles), [])
-    truth = truth or roles.get("people") or [each for each in free if each not in item]
+    truth = truth or [each for each in free if each not in item][:1]
     if item and "item" not in log.reading.roles:
         # items are numbered by rows, which names of items may look like
         problem = "no column of the log is read as its items, so truths by"
         like = item[0] if item[0] in log.reading.unused else Placeholder("COLUMN")
         raise InputError(f"{problem} {item[0]} match nothing", name, [use(item=like)])
     if not item or not truth:
-        problem = (
-            f"found no columns of items and truths. The columns are:\n{calls.listing(frame, roles)}"
-        )
-        raise InputError(f"{problem}\n", name, [Remedy(text="name them item and truth")])
+        listed = calls.listing(frame, roles)
+        problem = f"found no columns of items and truths. The columns are:\n{listed}\n"
+        raise InputError(problem, name, [Remedy(text="name them item and truth")])
     sides = [pl.col(roles[end][0]).alias(end) for end in SYSTEMS if end in roles]
-    votes_of = frame.select(pl.col(item[0]).alias("item"), *sides)
+    votes = frame.select(pl.col(item[0]).alias("item"), *sides)
     if truth == roles.get("people"):
-        votes = _votes_in(votes_of.hstack(frame.select(truth)), truth)
+        votes = _votes_in(votes.hstack(frame.select(truth)), truth)
     else:
-        votes = votes_of.with_columns(gold=frame[truth[0]])
         # without names, the votes on an item are numbered
-        number = pl.int_range(1, pl.len() + 1).over(votes_of.columns).cast(pl.String)
-        votes = votes.with_columns(judge=frame[roles["judge"][0]] if "judge" in roles else number)
+        number = pl.int_range(1, pl.len() + 1).over(votes.columns).cast(pl.String)
+        person = frame[roles["judge"][0]] if "judge" in roles else number
+        votes = votes.with_columns(gold=frame[truth[0]], judge=person)
     if sides and log.system_names:
         votes = _by_pair(votes)
         is_pair = pl.col("pair").is_in([str(each) for each in log.item_names])
@@ -761,30 +742,35 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
     return name, votes.filter(pl.col("gold").str.strip_chars() != "", ~pl.col("item").is_null())
 
 
-SYSTEMS = ("system_a", "system_b")
-
-
 def _votes_in(frame: pl.DataFrame, people: Sequence[str]) -> pl.DataFrame:
     """Return the votes in the columns of people as rows of judge and gold."""
     rest = [each for each in frame.columns if each not in people]
-    return frame.unpivot(people, index=rest, variable_name="judge", value_name="gold")
+    votes = frame.unpivot(people, index=rest, variable_name="judge", value_name="gold")
+    return votes.drop_nulls("gold")
 
 
-def _with_people(
+def _with_own_truths(
     log: JudgeLog, table: pl.DataFrame, reading: LogReading, roles: Roles, frame: pl.DataFrame
 ) -> JudgeLog:
-    """Take the votes of people from their columns, or from those judges who are people."""
-    if columns := roles.get("people"):
-        first = np.unique(log.item, return_index=True)[1]
-        cells = frame.select(columns)[table["row"].to_numpy()[first]]
-        items = pl.Series("item", [str(log.item_names[i]) for i in log.item[first]])
-        votes = _votes_in(cells.with_columns(items), columns).drop_nulls("gold")
-        return _with_votes(log, votes, reading, ", ".join(columns))
-    if reading.people is None:
+    """Take truths from the columns of truths or people, or from those judges who are people."""
+    if columns := roles.get("people") or roles.get("gold"):
+        rows = table.select("row", *({*SYSTEMS, "order"} & {*table.columns}))
+        rows = rows.with_columns(item=pl.Series([str(log.item_names[i]) for i in log.item]))
+        rows = rows.hstack(
+            frame.select(pl.col(columns).name.prefix("said "))[rows["row"].to_numpy()]
+        )
+        votes = _votes_in(rows.drop("row"), [f"said {each}" for each in columns])
+        if "people" in roles:
+            votes = votes.unique(("item", "judge"), keep="first", maintain_order=True)
+            votes = votes.with_columns(pl.col("judge").str.strip_prefix("said "))
+        if votes.height:
+            log = _with_votes(log, votes, reading, ", ".join(roles.get("people", ())))
+    if reading.people is None or "people" in roles:
         return log
     patterns = [part.strip() for part in reading.people.split(",")]
     who = [name for name in log.judge_names if any(fnmatchcase(name, each) for each in patterns)]
-    if not who or len(who) == log.n_judges:
+    rest = [name for name in log.judge_names if name not in who]
+    if not who or not rest:
         problem = f"{reading.people} names {'all judges' if who else 'no judge'}"
         listed = ", ".join(log.judge_names[:MOST_CLASSES])
         raise InputError(f"{problem}; the judges are {listed}")
@@ -792,10 +778,9 @@ def _with_people(
     item, person, answer = (
         part[own.answer >= 0].astype(np.int32) for part in (own.item, own.judge, own.answer)
     )
-    rest = only_judges(log, [name for name in log.judge_names if name not in who])
+    gold, _ = _majority(item, answer, log.n_items)
     names = [name for name in log.judge_names if name in who]
-    gold, _ = majority(item, answer, log.n_items)
-    return replace(rest, gold=gold, people=People(item, person, answer, names))
+    return replace(only_judges(log, rest), gold=gold, people=People(item, person, answer, names))
 
 
 def _with_votes(
@@ -808,20 +793,22 @@ def _with_votes(
     if log.kind == "pointwise":
         log, answer = _classes_of(log, votes["gold"], reading, is_said=bool(name))
     else:
-        if log.system_names and "system_a" not in votes.columns:
-            a, b = (
-                [log.system_names[s] for s in side[item]] for side in (log.system_a, log.system_b)
-            )
-            votes = votes.with_columns(system_a=pl.Series(a), system_b=pl.Series(b))
-        has_systems = bool(log.system_names)
-        flip = _by_pair(votes)["flip"].to_numpy() if has_systems else np.zeros(len(item), bool)
-        meanings, nowhere = _meanings(votes, "gold", reading), np.zeros(len(item), np.int8)
-        answer = _sides(meanings, nowhere, flip)
+        flip = np.zeros(len(item), bool)
+        if log.system_names:
+            if "system_a" not in votes.columns:
+                ends = zip(SYSTEMS, (log.system_a, log.system_b), strict=True)
+                named = [
+                    pl.Series(end, [log.system_names[s] for s in side[item]]) for end, side in ends
+                ]
+                votes = votes.with_columns(named)
+            flip = _by_pair(votes)["flip"].to_numpy()
+        meanings = _meanings(votes, "gold", reading)
+        answer = _sides(meanings, np.zeros(len(item)), flip)
         if "order" in votes.columns:
             # A and B of a truth are the systems of the row, in whichever order they were shown,
             # unless truths contradict each other, and would not if they were positions
             by_place = _sides(meanings, votes["order"].to_numpy(), flip)
-            n_torn = [majority(item, each, log.n_items)[1] for each in (answer, by_place)]
+            n_torn = [_majority(item, each, log.n_items)[1] for each in (answer, by_place)]
             answer = by_place if n_torn[0] > n_torn[1] == 0 else answer
     if name and (odd := np.flatnonzero(answer == MISSING)).size:
         i, expected = item[odd[0]], log.class_names
@@ -830,9 +817,9 @@ def _with_votes(
         problem = f"the gold of item {log.item_names[i]!r} is {votes['gold'][int(odd[0])]!r}"
         listed = ", ".join(map(str, expected[:MOST_CLASSES]))
         raise InputError(f"{problem}; expected one of {listed}", name)
-    gold, n_torn_ = majority(item, answer, log.n_items)
-    if n_torn_ and not name:
-        text = f"the truths of {n_torn_:,} items differ from row to row; what most rows say counts"
+    gold, n_differ = _majority(item, answer, log.n_items)
+    if n_differ and not name:
+        text = f"the truths of {n_differ:,} items differ from row to row; what most rows say counts"
         log.notes.append(text)
     names, person = np.unique(votes["judge"].to_numpy(), return_inverse=True)
     people = People(item, person.astype(np.int32), answer, list(map(str, names)))
@@ -855,9 +842,10 @@ def _classes_of(
     if new and is_right and (log.is_ordered or len(new | names) <= MOST_CLASSES):
         every = sorted([*names.values(), *new.values()], key=float if log.is_ordered else None)
         code = np.array([*(every.index(name) for name in names.values()), MISSING], np.int32)
-        listed = ", ".join(sorted(new.values()))
-        notes = [f"no judge used the class {listed}, which truths have"]
-        notes = log.notes + (notes if is_said and not log.is_ordered else [])
+        notes = [*log.notes]
+        if is_said and not log.is_ordered:
+            listed = ", ".join(sorted(new.values()))
+            notes.append(f"no judge used the class {listed}, which truths have")
         parts: dict[str, Any] = {"answer": code[log.answer], "gold": code[log.gold]}
         log = replace(log, class_names=every, notes=notes, **parts)
     code_of = {fold(name): code for code, name in enumerate(log.class_names)}
@@ -865,7 +853,7 @@ def _classes_of(
     return log, replaced(truths, codes, MISSING)
 
 
-def majority(item: Codes, answer: Codes, n_items: int) -> tuple[Codes, int]:
+def _majority(item: Codes, answer: Codes, n_items: int) -> tuple[Codes, int]:
     """Return the class that most votes on each item name, -1 where several do or nobody voted, and
     on how many items votes differ.
     """
@@ -885,15 +873,16 @@ def majority(item: Codes, answer: Codes, n_items: int) -> tuple[Codes, int]:
 # What was read.
 
 
-def _unread(log: JudgeLog, table: pl.DataFrame, roles: Roles, reading: LogReading) -> list[str]:
+def _unread(log: JudgeLog, roles: Roles, reading: LogReading, frame: pl.DataFrame) -> list[str]:
     """Return what cannot be read, as notes."""
     notes = []
-    known = table["gold"].drop_nulls() if "gold" in table.columns else pl.Series([])
+    known = frame[roles["gold"][0]].drop_nulls() if "gold" in roles else []
     if len(known) and (log.gold == MISSING).all():
         problem = f'no truth in the column "{roles["gold"][0]}" can be read'
+        problem += f", such as {known[0][:40]!r}"
         if reading.gold is not None:
-            raise InputError(f"{problem}, such as {known[0][:40]!r}")
-        notes.append(f"{problem}, such as {known[0][:40]!r}: it is not used")
+            raise InputError(problem)
+        notes.append(f"{problem}: it is not used")
     if log.unread:
         shown = [f"{text!r} ({n:,})" for text, n in log.unread.items()]
         others = f" and {len(shown) - UNREAD_SHOWN:,} others" if len(shown) > UNREAD_SHOWN else ""
@@ -908,43 +897,43 @@ def _unread(log: JudgeLog, table: pl.DataFrame, roles: Roles, reading: LogReadin
 def _interpretation(
     log: JudgeLog, table: pl.DataFrame, roles: Roles, frame: pl.DataFrame
 ) -> Interpretation:
-    used = dict(roles)
+    used = {"judge": log.judge_names} | roles
+    for role in ("order",) * ("order" not in table.columns):
+        used.pop(role, None)
     if (log.gold == MISSING).all():
         used.pop("gold", None)
-    if calls.orders_of(table) is None:
-        used.pop("order", None)
-    if "judge" not in used and log.judge_names:
-        used["judge"] = log.judge_names
     classes = [str(name) for name in log.class_names]
     values = ", ".join(classes[:4]) + (", ..." if len(classes) > 4 else "")
     sizes = [str(frame[column].n_unique()) for column in roles.get("judge", ())]
     judged = log.judge.astype(np.int64) * log.n_items + log.item
     is_both = np.intersect1d(judged[log.first == A_FIRST], judged[log.first == B_FIRST]).size
     is_mixed = {A_FIRST, B_FIRST} <= {*log.first.tolist()}
-    rows = {
-        "item": ("item", ""),
-        "judge": ("judge", " x ".join(sizes) or "one judge"),
-        "criterion": ("criterion", log.criterion),
-        "verdict": ("verdict", f"{classes[0]} to {classes[-1]}" if log.is_ordered else values),
-        "order": ("order", "both" if is_both else "one per item" if is_mixed else "one"),
-        "system_a": ("first system", ""),
-        "system_b": ("second system", ""),
-        "gold": ("truth", f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}"),
-        "repeat": ("repeat", ""),
-        "cost": ("cost", ""),
-        "error": ("error", ""),
-        "people": ("people", str(len(log.people.names)) if log.people else ""),
+    about = {
+        "item": "",
+        "judge": " x ".join(sizes) or "one judge",
+        "criterion": log.criterion,
+        "verdict": f"{classes[0]} to {classes[-1]}" if log.is_ordered else values,
+        "order": "both" if is_both else "one per item" if is_mixed else "one",
+        "system_a": "",
+        "system_b": "",
+        "gold": f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}",
+        "repeat": "",
+        "cost": "",
+        "error": "",
+        "people": str(len(log.people.names)) if log.people else "",
     }
     read = {
-        name: RoleReading(tuple(used[role]), about)
-        for role, (name, about) in rows.items()
+        ROLES_SAID.get(role, role): RoleReading(tuple(used[role]), words)
+        for role, words in about.items()
         if role in used
     }
     taken = {column for columns in used.values() for column in columns}
-    unused = [each for each in frame.columns if each not in taken]
-    return Interpretation(
-        read, tuple(each for each in unused if not each.startswith((calls.FILE, calls.FOLDER)))
-    )
+    unused = [
+        each
+        for each in frame.columns
+        if each not in taken and not each.startswith((calls.FILE, calls.FOLDER))
+    ]
+    return Interpretation(read, tuple(unused))
 
 
 def _about(log: JudgeLog, table: pl.DataFrame, roles: Roles, frame: pl.DataFrame) -> pl.DataFrame:
@@ -969,30 +958,31 @@ def find_judge_logs(
     votes: Any, gold: str | None = None, item: Any = None
 ) -> dict[str, JudgeLog] | None:
     """Read what commands take for votes as a log of judges, by criterion; None if it is not one."""
-    sources = sources_of(votes) if is_files(votes) else []
-    if not sources and not isinstance(votes, Table) and not hasattr(type(votes), "columns"):
+    if is_files(votes):
+        sources = sources_of(votes)
+        columns = {*sources[0].columns, *sources[0].record} if sources else set()
+        is_tool, log = bool(sources) and is_tool_file(sources[0]), sources
+    elif isinstance(votes, Table) or hasattr(type(votes), "columns"):
+        log = votes if isinstance(votes, Table) else open_table(votes)
+        columns = {str(name) for name in log.columns}
+        is_tool = tool_of(columns) is not None
+    else:
         return None
-    opened = None if sources else votes if isinstance(votes, Table) else open_table(votes)
-    columns = {str(name) for name in opened.columns} if opened else set()
-    for source in sources[:1]:
-        columns = {*source.columns, *source.record}
-    is_tool = is_tool_file(sources[0]) if sources else tool_of(columns) is not None
-    names = [bare_name(column) for column in columns]
-    words = calls.ROLES["verdict"].words | calls.ROLES["verdict"].others[0]
-    has_verdict = any(name in words or name.endswith(("verdict", "winner")) for name in names)
-    has_judge = any(name in calls.ROLES["judge"].words for name in names)
-    has_order = any(
-        name in calls.ROLES["order"].words or name.endswith(calls.ORDER_ENDS) for name in names
+    has_verdict = any(
+        line < 2 or bare_name(column).endswith(("verdict", "winner"))
+        for column, line in fitting("verdict", columns).items()
     )
-    sides = bool(calls.systems_in(pl.DataFrame(schema=dict.fromkeys(columns, pl.String))))
-    if not is_tool and not (has_verdict and (has_judge or has_order or sides)):
+    has_judge = 0 in fitting("judge", columns).values()
+    sides = calls.systems_in(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)))
+    is_clear = is_tool or has_judge or bool(sides)
+    if not is_tool and not (has_verdict and (is_clear or fitting("order", columns))):
         return None
     known = {role: name for role, name in (("item", item), ("gold", gold)) if isinstance(name, str)}
     try:
-        logs = read_judge_logs(sources or opened, **known)
+        logs = read_judge_logs(log, **known)
     except InputError:
         # a table of votes may well have a column that is called so
-        if is_tool or has_judge or sides:
+        if is_clear:
             raise
         return None
     are_pairs = all(log.kind == "pairwise" for log in logs.values())
