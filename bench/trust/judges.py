@@ -244,9 +244,7 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
                 for figure in ("sensitivity", "specificity", "precision") if other else ():
                     hold(figure, getattr(each, figure), getattr(other, figure).value)
         taught = few._members
-        others = rest._members._replace(
-            weight=taught.weight, group=taught.group, excess=taught.excess
-        )
+        others = rest._members._replace(weight=taught.weight, alike=taught.alike)
         for panel in few.panels(prices):
             members = np.isin(log.judge_names, panel.judges)
             hold("panels", panel.accuracy, float(others.credit_or_chance(members[None]).mean()))

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,9 @@ from finegold.insight.judges.panels import (
     JudgePanel,
     Members,
     Panel,
+    best_panels,
     compare_panels,
     fit_panel,
-    frontier,
     load_panel,
     members_of,
     weights_of,
@@ -251,7 +250,7 @@ class JudgeReport:
             InputError: If there are fewer than 10 known truths, or a price is given for a judge
                 that is not in the log.
         """
-        return frontier(self._members._replace(price=self._prices(prices)))
+        return best_panels(self._members, self._prices(prices))
 
     def rate(self, *, passes: str | None = None, by: str | None = None) -> list[rates.Rate]:
         """Return the share of items that would pass if people judged all of them, or their mean
@@ -323,8 +322,7 @@ class JudgeReport:
         weights = np.ones(self.log.n_judges)
         if self.correlated is not None:
             weights = self._by_judge(self.correlated.weights, 1.0)
-        systems = [self.rate(passes=name)[0].rate for name in self.log.system_names]
-        return rank_systems(self.log, weights, systems, seed=seed)
+        return rank_systems(self.log, weights, seed=seed)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
@@ -358,11 +356,10 @@ class JudgeReport:
         except InputError as error:
             # systems that were never compared with each other
             notes.append(str(error))
-        log, ranks, (group, excess) = self.log, places(self.scores), self._groups
+        log, ranks, names = self.log, places(self.scores), self.log.judge_names
         alike = [
-            (log.judge_names[a], log.judge_names[b], float(np.clip(each, 0, 1)))
-            for g, each in enumerate(excess)
-            for a, b in permutations(np.flatnonzero(group == g), 2)
+            {"one": names[a], "other": names[b], "excess": float(self._alike[a, b])}
+            for a, b in np.argwhere(self._alike > 0)
         ]
         return {
             "kind": log.kind,
@@ -380,7 +377,7 @@ class JudgeReport:
             "disagreements": to_polars(self.disagreements()).head(SHOWN).to_dicts(),
             "replace": replace,
             "panels": plain(self.panels()) if self.n_gold >= MIN_GOLD else [],
-            "pairs": [dict(zip(("one", "other", "excess"), row, strict=True)) for row in alike],
+            "pairs": alike,
             "ranking": ranking,
             "unread": [{"verdict": text, "count": n} for text, n in log.unread.items()],
             "notes": notes,
@@ -406,7 +403,7 @@ class JudgeReport:
             problem = f"panels and comparisons need {MIN_GOLD} known truths or more"
             remedy = use(gold=Placeholder("FILE"), text="with the truths of 50 random items")
             raise InputError(f"{problem}, and the log has {self.n_gold}", remedies=[remedy])
-        return members_of(self.log, self._answers, *self._groups, self._prices(None))
+        return members_of(self.log, self._answers, self._alike)
 
     @property
     def _mean_scores(self) -> Floats:
@@ -422,11 +419,14 @@ class JudgeReport:
             return np.asarray(sums / np.bincount(item, w, minlength=n))
 
     @cached_property
-    def _groups(self) -> tuple[NDArray[np.int64], Floats]:
-        """The group of each judge, -1 for none, and the excess agreement of each group."""
-        if self.correlated is None:
-            return np.full(self.log.n_judges, -1), np.empty(0)
-        return self._by_judge(self.correlated.group, -1).astype(np.int64), self.correlated.excess
+    def _alike(self) -> Floats:
+        """[J, J] The excess agreement of judges that err alike; 0 for others."""
+        n, found = self.log.n_judges, self.correlated
+        if found is None:
+            return np.zeros((n, n))
+        group = self._by_judge(found.group, -1).astype(np.int64)
+        is_same = (group[:, None] == group) & (group >= 0) & ~np.eye(n, dtype=bool)
+        return np.where(is_same, np.clip([*found.excess, 0.0], 0, 1)[group], 0.0)
 
     def _passes(
         self, passes: str | None
@@ -703,7 +703,8 @@ def fit(
     report = assess(log, gold=gold, **reading)
     names = list(report.log.judge_names if judges is None else judges)
     report._refuse_unknown(names)
-    return fit_panel(report.log, report._answers, names, report._members, ask_below)
+    alike = report._members.alike
+    return fit_panel(report.log, report._answers, names, alike, ask_below)
 
 
 def load(path: str | Path) -> JudgePanel:

@@ -248,14 +248,10 @@ def test_a_panel_decides_as_its_labels_and_is_saved(tmp_path):
         finegold.judges.load(tmp_path / "odd.json")
 
 
-def test_a_panel_of_scores_decides_by_means():
+def test_a_panel_of_scores_is_refused():
     truth = RNG.integers(1, 6, 100)
-    said = {"high": np.minimum(truth + 1, 5), "fair": truth}
-    panel = finegold.judges.fit(log_of(said, truth))
-    found = panel.decide({"high": 4, "fair": 3})
-    assert found.label == pytest.approx(3, abs=0.4)
-    assert (found.probability, found.ask) == (None, False)
-    assert panel.decide({"high": 1, "fair": 5}).ask
+    with pytest.raises(InputError, match="decides between classes, and these are scores"):
+        finegold.judges.fit(log_of({"fair": truth}, truth))
 
 
 def test_the_ceiling_leaves_out_ties_and_the_merge_keeps_failures():

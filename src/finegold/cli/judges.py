@@ -370,8 +370,7 @@ class Rank(OfLogs):
 
     LOG is a raw log of pairwise verdicts that names the two systems. Every judge has a position
     effect, if the log has pairs of systems in both orders, and a tie rate; judges that err alike
-    count less. Intervals are from a bootstrap over items. With --gold, what systems would win
-    if people judged everything stands beside the strengths (prediction-powered inference).
+    count less. Intervals are from a bootstrap over items.
     """
 
     seed: int = o.number(0, "The seed of the bootstrap.")

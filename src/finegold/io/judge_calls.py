@@ -380,7 +380,7 @@ def _verdicts(frame: pl.DataFrame, columns: Sequence[str], roles: Roles) -> Role
     if judge and "item" in roles:
         weak = [each for each, line in lines.items() if line > 1]
         n_judges = pl.n_unique(judge[0]).alias("finegold n")
-        groups = frame.group_by(roles["item"]).agg(pl.n_unique(weak), n_judges)
+        groups = frame.group_by(roles["item"]).agg(*map(pl.n_unique, weak), n_judges)
         several = groups.filter(pl.col("finegold n") > 1)
         judged = [each for each in weak if several.height and (several[each] == 1).all()]
     # a column with one value says nothing where another says something

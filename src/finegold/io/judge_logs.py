@@ -876,7 +876,7 @@ def _majority(item: Codes, answer: Codes, n_items: int) -> tuple[Codes, int]:
 def _unread(log: JudgeLog, roles: Roles, reading: LogReading, frame: pl.DataFrame) -> list[str]:
     """Return what cannot be read, as notes."""
     notes = []
-    known = frame[roles["gold"][0]].drop_nulls() if "gold" in roles else []
+    known = frame[roles["gold"][0]].drop_nulls().to_list() if "gold" in roles else []
     if len(known) and (log.gold == MISSING).all():
         problem = f'no truth in the column "{roles["gold"][0]}" can be read'
         problem += f", such as {known[0][:40]!r}"
@@ -958,10 +958,11 @@ def find_judge_logs(
     votes: Any, gold: str | None = None, item: Any = None
 ) -> dict[str, JudgeLog] | None:
     """Read what commands take for votes as a log of judges, by criterion; None if it is not one."""
+    log: Any = None
     if is_files(votes):
-        sources = sources_of(votes)
+        log = sources = sources_of(votes)
         columns = {*sources[0].columns, *sources[0].record} if sources else set()
-        is_tool, log = bool(sources) and is_tool_file(sources[0]), sources
+        is_tool = bool(sources) and is_tool_file(sources[0])
     elif isinstance(votes, Table) or hasattr(type(votes), "columns"):
         log = votes if isinstance(votes, Table) else open_table(votes)
         columns = {str(name) for name in log.columns}

@@ -21,15 +21,14 @@ from scipy.optimize import minimize
 from scipy.special import log_expit, logit, softmax
 from scipy.stats import binomtest
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Remedy
 from finegold.insight.judges.answers import Share, mean_of
-from finegold.insight.votes import Flags, Floats, Integers
+from finegold.insight.votes import Flags, Floats
 from finegold.io.judge_logs import HALF, TIED, UNDECIDED, Answers, JudgeLog
-from finegold.io.verdicts import fold, number_of
+from finegold.io.verdicts import fold
 from finegold.votes.encoding import MISSING
 
-# panels of each size that are extended by a further judge
-BEAM = 32
+# judges that are added to a panel one after the other
 LARGEST_PANEL = 7
 # of the truths: panels are chosen on four and measured on the other one
 FOLDS = 5
@@ -39,8 +38,8 @@ LEAST_WEIGHT = 1e-3
 MIN_GAIN = 0.005
 # answers by chance that are added to those of each judge
 PRIOR_ANSWERS = 4.0
-# below this probability a panel asks a person, and above this share of the scale between its scores
-ASK_BELOW, ASK_APART = 0.8, 0.25
+# below this probability a panel asks a person
+ASK_BELOW = 0.8
 
 
 @dataclass(frozen=True)
@@ -104,12 +103,8 @@ class Members(NamedTuple):
     gold: Any
     # [J]
     weight: Floats
-    # [J] judges that err alike, -1 for none
-    group: Integers
-    # [number of groups]
-    excess: Floats
-    # [J] of an item
-    price: Floats
+    # [J, J] how much judges err alike
+    alike: Floats
     # what an item without an answer counts
     chance: float
     # the range of scores; 0 for classes
@@ -119,9 +114,7 @@ class Members(NamedTuple):
         """[panels, T] Return the accuracy of panels, given as rows of booleans, on each item; NaN
         without an answer.
         """
-        J, T, K = self.share.shape
-        weights = discounted(panels * self.weight, panels, self.group, self.excess)
-        points = (weights @ self.share.reshape(J, T * K)).reshape(-1, T, K)
+        points = np.tensordot(discounted(self.weight, panels, self.alike), self.share, axes=1)
         if self.span:
             with np.errstate(invalid="ignore"):
                 apart = points[..., 0] / points[..., 1] - self.gold
@@ -129,32 +122,22 @@ class Members(NamedTuple):
         is_top = points >= points.max(axis=2, keepdims=True) - 1e-9
         n_top = is_top.sum(axis=2)
         # classes with as many points share the credit; between two sides it is chance
-        credit = is_top[:, np.arange(T), self.gold] / n_top
+        credit = is_top[:, np.arange(len(self.gold)), self.gold] / n_top
         credit[(n_top > 1) & (self.chance == HALF)] = HALF
         return np.where(points.any(axis=2), credit, np.nan)
 
     def credit_or_chance(self, panels: Flags) -> Floats:
         """[panels, T] Return the same, with chance where no member of a panel answered."""
-        parts = np.array_split(panels, len(panels) // 64 + 1)
-        credit = np.concatenate([self.credit(part) for part in parts])
+        credit = self.credit(panels)
         return np.where(np.isnan(credit), self.chance, credit)
 
 
-def discounted(weights: Floats, panels: Any, group: Integers, excess: Floats) -> Floats:
-    """Return weights [panels, J] with a discount for each further member of a group that errs
-    alike.
-    """
-    weights = np.array(weights, float)
-    for g, value in enumerate(excess):
-        inside = group == g
-        others = np.maximum(panels[:, inside].sum(axis=1, keepdims=True) - 1, 0)
-        weights[:, inside] /= 1 + np.clip(value, 0, 1) * others
-    return weights
+def discounted(weight: Floats, panels: Flags, alike: Floats) -> Floats:
+    """[panels, J] Return the weights of members, discounted for the others that err alike."""
+    return np.asarray(panels * weight / (1 + panels @ alike))
 
 
-def members_of(
-    log: JudgeLog, answers: Answers, group: Integers, excess: Floats, price: Floats
-) -> Members:
+def members_of(log: JudgeLog, answers: Answers, alike: Floats) -> Members:
     """Return what is known about the judges of a log, on the items with known truths."""
     known = np.flatnonzero(log.gold != MISSING)
     place = np.full(log.n_items, -1)
@@ -173,7 +156,7 @@ def members_of(
     share = np.zeros((log.n_judges, len(known), points.shape[1]))
     share[answers.judge[kept], place[answers.item[kept]]] = points
     weight = np.maximum(weights_of(log, answers), LEAST_WEIGHT)
-    return Members(log.judge_names, share, gold, weight, group, excess, price, chance, span)
+    return Members(log.judge_names, share, gold, weight, alike, chance, span)
 
 
 def weights_of(log: JudgeLog, answers: Answers, items: Flags | None = None) -> Floats:
@@ -194,47 +177,41 @@ def weights_of(log: JudgeLog, answers: Answers, items: Flags | None = None) -> F
     return np.asarray(logit(right / n) - logit(chance))
 
 
-def frontier(members: Members) -> list[Panel]:
+def best_panels(members: Members, price: Floats) -> list[Panel]:
     """Return the panels that are more accurate on the gold than every cheaper one, the cheapest
-    first.
+    first: among judges alone, the best of them with the judge that helps most, and so on, and all.
 
     Their accuracy is that of the choice: for each fold, the truths of the other folds choose the
     best panel that costs no more, which is measured on the fold. Where folds choose differently,
     the interval is wider by their differences.
     """
-    panels = _candidates(members)
-    credit, cost = members.credit_or_chance(panels), panels @ members.price
+    single = np.eye(len(price), dtype=bool)
+    sizes, longer = [single], single
+    for _ in range(min(LARGEST_PANEL, len(price)) - 1):
+        best = longer[members.credit_or_chance(longer).mean(axis=1).argmax()]
+        longer = best | single[~best]
+        sizes.append(longer)
+    panels = np.concatenate([*sizes, np.ones((1, len(price)), dtype=bool)])
+    credit, cost = members.credit_or_chance(panels), panels @ price
     accuracy, T = credit.mean(axis=1), credit.shape[1]
     folds = np.random.default_rng(0).permutation(T) % FOLDS
     elsewhere = np.stack([credit[:, folds != number].mean(axis=1) for number in range(FOLDS)])
-    best, found = -np.inf, []
+    best_yet, found = -np.inf, []
     for row in np.lexsort((-accuracy, cost)).tolist():
-        if accuracy[row] <= best + MIN_GAIN:
+        if accuracy[row] <= best_yet + MIN_GAIN:
             continue
         rivals = np.flatnonzero(cost <= cost[row])
         chosen = rivals[elsewhere[:, rivals].argmax(axis=1)]
         value, low, high = mean_of(credit[chosen[folds], np.arange(T)])
         apart = 2 * float(accuracy[chosen].std())
         low, high = value - np.hypot(value - low, apart), value + np.hypot(high - value, apart)
-        if value > best + MIN_GAIN:
-            best = value
+        if value > best_yet + MIN_GAIN:
+            best_yet = value
             judges = tuple(np.array(members.names)[panels[row]].tolist())
             n_gold = int(np.isfinite(members.credit(panels[[row]])).sum())
             share = Share(value, max(float(low), 0.0), min(float(high), 1.0))
             found.append(Panel(judges, float(cost[row]), share, n_gold))
     return found
-
-
-def _candidates(members: Members) -> Flags:
-    """Return panels as rows of booleans: extensions of the best ones of each size, and all judges."""
-    J = len(members.names)
-    sizes = [single := np.eye(J, dtype=bool)]
-    for size in range(2, min(LARGEST_PANEL, J) + 1):
-        longer = (sizes[-1][:, None, :] | single[None]).reshape(-1, J)
-        longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
-        credit = members.credit_or_chance(longer).mean(axis=1)
-        sizes.append(longer[np.argsort(-credit, kind="stable")[:BEAM]])
-    return np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
 
 
 def compare_panels(
@@ -260,8 +237,8 @@ class Decision(NamedTuple):
     """What a panel says of one item.
 
     Attributes:
-        label: The class, or the mean score; None if no member answered.
-        probability: How probable the class is; None for scores.
+        label: The class; None if no member answered.
+        probability: How probable the class is.
         ask: Whether a person should be asked.
     """
 
@@ -276,10 +253,9 @@ class JudgePanel:
 
     Attributes:
         judges: The members.
-        classes: The classes, or the ends of the scale.
+        classes: The classes.
         weights: The weight of each member.
         calibration: What makes a probability of the weighted vote: offset and slope, in log-odds.
-        biases: How much higher than people each member scores; empty for classes.
         ask_below: Below this probability a person should be asked.
         n_gold: The number of known truths that it was fitted to.
     """
@@ -288,7 +264,6 @@ class JudgePanel:
     classes: tuple[str, ...]
     weights: tuple[float, ...]
     calibration: tuple[float, float] = (0.0, 1.0)
-    biases: tuple[float, ...] = ()
     ask_below: float = ASK_BELOW
     n_gold: int = 0
 
@@ -309,12 +284,10 @@ class JudgePanel:
         if not verdicts.keys() <= weights.keys():
             odd = next(name for name in verdicts if name not in weights)
             raise InputError(f"there is no judge {odd!r} in the panel: {', '.join(self.judges)}")
-        if self.biases:
-            return self._mean(verdicts)
         points = [0.0] * len(self.classes)
         for name, verdict in verdicts.items():
-            code = code_of.get(verdict, code_of.get(fold(verdict)))
-            if code is not None and verdict is not None:
+            code = None if verdict is None else code_of.get(fold(verdict))
+            if code is not None:
                 points[code] += weights[name]
         if not any(points):
             return Decision(None, None, True)
@@ -326,22 +299,9 @@ class JudgePanel:
         label = self.classes[points.index(top)]
         return Decision(label, p, points.count(top) > 1 or p < self.ask_below)
 
-    def _mean(self, verdicts: Mapping[str, Any]) -> Decision:
-        low, high = float(self.classes[0]), float(self.classes[-1])
-        scores, weights = [], []
-        for name, weight, bias in zip(self.judges, self.weights, self.biases, strict=True):
-            if (score := number_of(fold(verdicts.get(name, "")))) is not None:
-                scores.append(min(max(score - bias, low), high))
-                weights.append(weight)
-        if not scores:
-            return Decision(None, None, True)
-        mean = sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)
-        return Decision(mean, None, max(scores) - min(scores) > ASK_APART * (high - low))
-
     @cached_property
-    def _lookup(self) -> tuple[dict[str, float], dict[Any, int]]:
-        codes: dict[Any, int] = {fold(name): code for code, name in enumerate(self.classes)}
-        codes |= {name: code for code, name in enumerate(self.classes)}
+    def _lookup(self) -> tuple[dict[str, float], dict[str, int]]:
+        codes = {fold(name): code for code, name in enumerate(self.classes)}
         return dict(zip(self.judges, self.weights, strict=True)), codes
 
     def save(self, path: str | Path) -> None:
@@ -366,28 +326,23 @@ def load_panel(path: str | Path) -> JudgePanel:
 
 
 def fit_panel(
-    log: JudgeLog, answers: Answers, judges: Iterable[str], members: Members, ask_below: float
+    log: JudgeLog, answers: Answers, judges: Iterable[str], alike: Floats, ask_below: float
 ) -> JudgePanel:
     """Fit the weights of a panel and its probabilities to the known truths."""
+    if log.is_ordered:
+        problem = "a panel decides between classes, and these are scores"
+        raise InputError(problem, remedies=[Remedy(text="take the weighted means that labels has")])
     is_in = np.isin(log.judge_names, list(judges))
 
     def weights(items: Flags | None = None) -> Floats:
-        raw = np.maximum(weights_of(log, answers, items), LEAST_WEIGHT) * is_in
-        return np.asarray(discounted(raw[None], is_in[None], members.group, members.excess)[0])
+        raw = np.maximum(weights_of(log, answers, items), LEAST_WEIGHT)
+        return np.asarray(discounted(raw, is_in[None], alike)[0])
 
     names = tuple(np.array(log.judge_names)[is_in].tolist())
     known = np.flatnonzero(log.gold != MISSING)
-    own = tuple(weights()[is_in].tolist())
-    if log.is_ordered:
-        said = np.isfinite(answers.credit) & np.isfinite(answers.score)
-        error = answers.score[said] - log.scores[log.gold[answers.item[said]]]
-        n = np.bincount(answers.judge[said], minlength=log.n_judges) + PRIOR_ANSWERS
-        bias = np.bincount(answers.judge[said], error, minlength=log.n_judges) / n
-        ends = (str(log.class_names[0]), str(log.class_names[-1]))
-        biases = tuple(bias[is_in].tolist())
-        return JudgePanel(names, ends, own, biases=biases, ask_below=ask_below, n_gold=len(known))
-    folds = np.random.default_rng(0).permutation(len(known)) % FOLDS
-    p = np.zeros((len(known), len(answers.names)))
+    own, n_gold = tuple(weights()[is_in].tolist()), len(known)
+    folds = np.random.default_rng(0).permutation(n_gold) % FOLDS
+    p = np.zeros((n_gold, len(answers.names)))
     for number in range(FOLDS):
         taught = np.isin(np.arange(log.n_items), known[folds != number])
         points = np.zeros((log.n_items, len(answers.names)))
@@ -402,4 +357,4 @@ def fit_panel(
 
     offset, slope = minimize(loss, np.array([0.0, 1.0]), method="Nelder-Mead").x.tolist()
     classes = tuple(str(name) for name in answers.names)
-    return JudgePanel(names, classes, own, (offset, max(slope, 0.0)), (), ask_below, len(known))
+    return JudgePanel(names, classes, own, (offset, max(slope, 0.0)), ask_below, n_gold)

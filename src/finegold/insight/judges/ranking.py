@@ -120,18 +120,15 @@ class Standing:
     expected_win_rate: Share
     # share of its verdicts that it won; a tie counts one half
     won: float
-    # share of its pairs that it wins by the known truths, with the judges' help
-    people: Share
     n_verdicts: int
 
     def plain(self) -> dict[str, Any]:
         """Return the figures as JSON and tables have them."""
         ranks = "-".join(str(rank) for rank in dict.fromkeys((self.rank_low, self.rank_high)))
         row: dict[str, Any] = {"system": self.system, "rank": self.rank, "ranks": ranks}
-        for name in ("strength", "expected_win_rate", "people"):
+        for name in ("strength", "expected_win_rate"):
             share, start = getattr(self, name), "" if name == "strength" else f"{name}_"
-            if share.value == share.value:
-                row |= {name: share.value, f"{start}low": share.low, f"{start}high": share.high}
+            row |= {name: share.value, f"{start}low": share.low, f"{start}high": share.high}
         return row | {"won": self.won, "n_verdicts": self.n_verdicts}
 
 
@@ -142,8 +139,7 @@ class Ranking:
     Attributes:
         standings (list): One entry per system, the best first: `system`, `strength` with its
             interval, `rank`, `rank_low`, `rank_high`, `expected_win_rate` (against an average
-            opponent) with its interval, `won` (the share of its verdicts), `people` (the share
-            that it would win if people judged everything), `n_verdicts`.
+            opponent) with its interval, `won` (the share of its verdicts), `n_verdicts`.
         win_rates (ndarray of shape (n_systems, n_systems)): The observed share of verdicts that a
             system (row) wins against another (column), in the order of the standings. A tie counts
             one half; NaN where two systems were not compared.
@@ -185,12 +181,8 @@ class Ranking:
         return frame_html(title, self.table(), self.notes)
 
 
-def rank_systems(
-    log: JudgeLog, judge_weights: Floats, people: list[Share], *, seed: int
-) -> Ranking:
-    """Rank the systems of a log. `judge_weights` discounts judges that err alike, and `people` is
-    how often each system wins by the known truths.
-    """
+def rank_systems(log: JudgeLog, judge_weights: Floats, *, seed: int) -> Ranking:
+    """Rank the systems of a log. `judge_weights` discounts judges that err alike."""
     if seed < 0:
         raise InputError(f"the seed must not be negative: {seed}")
     games = games_of(log, judge_weights)
@@ -217,7 +209,6 @@ def rank_systems(
             rank_high=int(rank_high[s]),
             expected_win_rate=Share(*average[:, s].tolist()),
             won=float(wins[s].sum() / max(n[s].sum(), 1)),
-            people=people[s],
             n_verdicts=int(n[s].sum()),
         )
         for place, s in enumerate(order.tolist(), start=1)
