@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from finegold.api.fit import fit_votes
@@ -25,35 +24,18 @@ from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
+from finegold.insight.judges import panels as of_panels
 from finegold.insight.judges import people, rates
 from finegold.insight.judges.answers import MIN_GOLD, Share, flat, plain, votes_of, whole
-from finegold.insight.judges.panels import (
-    ASK_BELOW,
-    Decision,
-    JudgeComparison,
-    JudgePanel,
-    Members,
-    Panel,
-    best_panels,
-    compare_panels,
-    fit_panel,
-    load_panel,
-    members_of,
-    weights_of,
-)
+from finegold.insight.judges.panels import ASK_BELOW, Decision, JudgeComparison, JudgePanel, Panel
+from finegold.insight.judges.panels import load_panel as load
 from finegold.insight.judges.ranking import Ranking, rank_systems
 from finegold.insight.judges.scores import JudgeScore, best_first, places, score_judges
 from finegold.insight.notebook import frame_html
+from finegold.insight.votes import Flags, Floats, Integers
+from finegold.io import judge_logs
 from finegold.io.judge_calls import MOST_CLASSES
-from finegold.io.judge_logs import (
-    TIED,
-    Answers,
-    JudgeLog,
-    merge_calls,
-    only_judges,
-    read_judge_log,
-    read_judge_logs,
-)
+from finegold.io.judge_logs import TIED, Answers, JudgeLog, merge_calls, only_judges
 from finegold.results.data import summarise
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame, to_polars
@@ -71,7 +53,6 @@ __all__ = [
     "read_each",
 ]
 
-Floats = NDArray[np.float64]
 CHECK = (
     "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement"
     " with the others, which is not accuracy: check 50 random items, and pass their truths as gold"
@@ -103,7 +84,7 @@ class JudgeReport:
     correlated: CorrelatedAnnotators | None
     _answers: Answers = field(repr=False)
     # the items of the result
-    _labelled: NDArray[np.int64] = field(repr=False)
+    _labelled: Integers = field(repr=False)
 
     @property
     def effective(self) -> float:
@@ -165,25 +146,27 @@ class JudgeReport:
         if panel is not None:
             self._refuse_unknown(panel)
             return assess(only_judges(self.log, panel)).labels()
-        log, answers = self.log, self._answers
+        log, answers, names = self.log, self._answers, self.log.system_names
         said = answers.points.any(axis=1) if not log.is_ordered else np.isfinite(answers.score)
         n_judges = np.bincount(answers.item[said], minlength=log.n_items)
+        items = self._labelled
+        columns: dict[str, Any] = {}
         if log.is_ordered:
             items = np.flatnonzero((n_judges > 0) | (log.gold >= 0))
-            values = np.where(log.gold >= 0, log.scores[log.gold], self._mean_scores)[items]
-            names = [log.item_names[i] for i in items]
-            return make_frame({"item": names, "score": values, "n_judges": n_judges[items]})
-        items, result = self._labelled, self.result
-        assert result is not None
-        columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
-        label = [str(name) for name in to_list(result.label)]
-        if log.system_names:
-            sides = [[log.system_names[s] for s in log.system_a[items]]]
-            sides.append([log.system_names[s] for s in log.system_b[items]])
-            better = dict(zip(map(str, log.class_names), sides, strict=False))
-            label = [better[name][i] if name in better else name for i, name in enumerate(label)]
-            columns |= {"system_a": sides[0], "system_b": sides[1]}
-        columns |= {"label": label, "confidence": result.confidence, "tied": result.tied}
+            score = np.where(log.gold >= 0, log.scores[log.gold], self._mean_scores)
+            columns = {"score": score[items]}
+        elif self.result is not None:
+            label = [str(name) for name in to_list(self.result.label)]
+            if names:
+                sides = [[names[s] for s in side[items]] for side in (log.system_a, log.system_b)]
+                better = dict(zip(map(str, log.class_names), sides, strict=False))
+                label = [
+                    better[each][i] if each in better else each for i, each in enumerate(label)
+                ]
+                columns = {"system_a": sides[0], "system_b": sides[1]}
+            columns |= {"label": label, "confidence": self.result.confidence}
+            columns |= {"tied": self.result.tied}
+        columns = {"item": [log.item_names[i] for i in items]} | columns
         return make_frame(columns | {"n_judges": n_judges[items]})
 
     def classes(self) -> dict[str, list[people.ClassScore]]:
@@ -233,7 +216,7 @@ class JudgeReport:
         """
         sides = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
         self._refuse_unknown([*sides[0], *sides[1]])
-        return compare_panels(self._members, *sides)
+        return of_panels.compare_panels(self._members, *sides)
 
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
         """Return the best panels for the money: those that no cheaper panel matches on the known
@@ -250,7 +233,7 @@ class JudgeReport:
             InputError: If there are fewer than 10 known truths, or a price is given for a judge
                 that is not in the log.
         """
-        return best_panels(self._members, self._prices(prices))
+        return of_panels.best_panels(self._members, self._prices(prices))
 
     def rate(self, *, passes: str | None = None, by: str | None = None) -> list[rates.Rate]:
         """Return the share of items that would pass if people judged all of them, or their mean
@@ -309,7 +292,7 @@ class JudgeReport:
         one, other = (used & (group == names.index(each)) for each in (first, second))
         return rates.difference_of(verdicts, truth, one, other, pair, *ends)
 
-    def _grouped(self, by: str) -> tuple[list[str], NDArray[np.int64]]:
+    def _grouped(self, by: str) -> tuple[list[str], Integers]:
         if by not in self.log.about.columns:
             names = ", ".join(self.log.about.columns)
             problem = f'no column "{by}" says the same in all rows of an item'
@@ -398,25 +381,23 @@ class JudgeReport:
         return f"JudgeReport({self.log!r}, worth {self.effective:.1f} independent judges)"
 
     @cached_property
-    def _members(self) -> Members:
+    def _members(self) -> of_panels.Members:
         if self.n_gold < MIN_GOLD:
             problem = f"panels and comparisons need {MIN_GOLD} known truths or more"
             remedy = use(gold=Placeholder("FILE"), text="with the truths of 50 random items")
             raise InputError(f"{problem}, and the log has {self.n_gold}", remedies=[remedy])
-        return members_of(self.log, self._answers, self._alike)
+        return of_panels.members_of(self.log, self._answers, self._alike)
 
     @property
     def _mean_scores(self) -> Floats:
         """The mean score of each item, by judges who count the more the smaller their error is."""
-        said = np.isfinite(self._answers.score)
-        weight = np.ones(self.log.n_judges)
+        answers, weight, n = self._answers, np.ones(self.log.n_judges), self.log.n_items
         if self.n_gold >= MIN_GOLD:
-            weight = weights_of(self.log, self._answers)
-        w, item = weight[self._answers.judge[said]], self._answers.item[said]
-        n = self.log.n_items
+            weight = of_panels.weights_of(self.log, answers)
+        w = weight[answers.judge] * np.isfinite(answers.score)
+        sums = np.bincount(answers.item, w * np.nan_to_num(answers.score), minlength=n)
         with np.errstate(invalid="ignore"):
-            sums = np.bincount(item, w * self._answers.score[said], minlength=n)
-            return np.asarray(sums / np.bincount(item, w, minlength=n))
+            return np.asarray(sums / np.bincount(answers.item, w, minlength=n))
 
     @cached_property
     def _alike(self) -> Floats:
@@ -428,9 +409,7 @@ class JudgeReport:
         is_same = (group[:, None] == group) & (group >= 0) & ~np.eye(n, dtype=bool)
         return np.where(is_same, np.clip([*found.excess, 0.0], 0, 1)[group], 0.0)
 
-    def _passes(
-        self, passes: str | None
-    ) -> tuple[Floats, Floats, NDArray[np.bool_], tuple[float, float]]:
+    def _passes(self, passes: str | None) -> tuple[Floats, Floats, Flags, tuple[float, float]]:
         """Return whether each judge lets each item pass, whether it does, and which items count."""
         log, answers, ends = self.log, self._answers, (0.0, 1.0)
         known, used = log.gold >= 0, np.ones(log.n_items, bool)
@@ -439,21 +418,19 @@ class JudgeReport:
             said, truth = answers.score, np.where(known, log.scores[log.gold], np.nan)
             if bound:
                 compare, limit = COMPARE[bound[1]], float(bound[2])
-                said, truth = (
-                    np.where(np.isnan(each), np.nan, compare(each, limit)) for each in (said, truth)
-                )
+                said = np.where(np.isnan(said), np.nan, compare(said, limit))
+                truth = np.where(known, compare(truth, limit), np.nan)
             else:
                 values = truth[known] if known.any() else log.scores
                 ends = (float(values.min()), float(values.max()))
         else:
             names = log.system_names or [str(name) for name in log.class_names]
-            usual = [name for name in names if passes is None and name.casefold() in PASSES]
-            found = usual or [name for name in names if name.casefold() == str(passes).casefold()]
-            if not found:
+            wanted = PASSES if passes is None else (passes.casefold(),)
+            code = next((k for k, name in enumerate(names) if name.casefold() in wanted), None)
+            if code is None or (passes is None and log.system_names):
                 what = "system's rate is meant" if log.system_names else "class passes"
                 remedy = use(passes=Placeholder("NAME"))
                 raise InputError(f"say which {what}: one of {', '.join(names)}", remedies=[remedy])
-            code = names.index(found[0])
             side = np.full(log.n_items, code)
             if log.system_names:
                 used = (log.system_a == code) | (log.system_b == code)
@@ -462,7 +439,7 @@ class JudgeReport:
             said, truth = share[np.arange(len(share)), side[answers.item]], log.gold == side
             if log.kind == "pairwise":
                 truth = np.where(log.gold == TIED, 0.5, truth)
-                said = said + (share[:, TIED] / 2 if share.shape[1] > TIED else 0.0)
+                said = said + share[:, TIED:].sum(axis=1) / 2
             said, truth = np.where(share.any(axis=1), said, np.nan), np.where(known, truth, np.nan)
         verdicts = np.full((log.n_judges, log.n_items), np.nan)
         verdicts[answers.judge, answers.item] = said
@@ -480,8 +457,8 @@ class JudgeReport:
         # a free judge has a price, too
         is_known = (priced > 0).all() and costs.any()
         by_log = costs / np.maximum(n_items, 1) if is_known else np.ones(len(names))
-        own = given or {}
-        return np.array([float(own.get(name, by_log[j])) for j, name in enumerate(names)])
+        own = dict(zip(names, by_log, strict=True)) | dict(given or {})
+        return np.array(list(own.values()), float)
 
     def _refuse_unknown(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self.log.judge_names]:
@@ -553,7 +530,7 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
         >>> [log.class_names[code] for code in log.answer]
         ['A', 'A']
     """
-    return read_judge_log(log, gold, **reading)
+    return judge_logs.read_judge_log(log, gold, **reading)
 
 
 def read_each(log: Any, *, gold: Any = None, **reading: Any) -> dict[str, JudgeLog]:
@@ -568,7 +545,7 @@ def read_each(log: Any, *, gold: Any = None, **reading: Any) -> dict[str, JudgeL
     Returns:
         The verdicts by criterion. A log without criteria has one, with the name "".
     """
-    return read_judge_logs(log, gold, **reading)
+    return judge_logs.read_judge_logs(log, gold, **reading)
 
 
 def assess(log: Any, *, gold: Any = None, **reading: Any) -> JudgeReport:
@@ -623,7 +600,7 @@ def _labels(
     label = np.where(log.answer < len(names), log.answer, MISSING)
     votes = votes_of(log, log.item, log.judge, label, names, repeated="all")
     is_taught = is_known.sum() >= MIN_GOLD and not log.is_ordered
-    weight = weights_of(log, answers) if is_taught else np.ones(log.n_judges)
+    weight = of_panels.weights_of(log, answers) if is_taught else np.ones(log.n_judges)
     points = np.zeros((log.n_items, len(names)))
     np.add.at(points, answers.item, weight[answers.judge][:, None] * answers.points)
     posterior = points[items]
@@ -704,19 +681,4 @@ def fit(
     names = list(report.log.judge_names if judges is None else judges)
     report._refuse_unknown(names)
     alike = report._members.alike
-    return fit_panel(report.log, report._answers, names, alike, ask_below)
-
-
-def load(path: str | Path) -> JudgePanel:
-    """Read a panel that `JudgePanel.save` wrote.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The panel.
-
-    Raises:
-        InputError: If the file does not hold a panel.
-    """
-    return load_panel(path)
+    return of_panels.fit_panel(report.log, report._answers, names, alike, ask_below)

@@ -314,13 +314,21 @@ class JudgePanel:
 
 
 def load_panel(path: str | Path) -> JudgePanel:
-    """Read a panel that `JudgePanel.save` wrote."""
+    """Read a panel that `JudgePanel.save` wrote.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The panel.
+
+    Raises:
+        InputError: If the file does not hold a panel.
+    """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-        tuples: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in found.items()
-        }
-        return JudgePanel(**tuples)
+        own: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+        return JudgePanel(**own)
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{path} does not hold a panel of judges ({error})") from None
 
