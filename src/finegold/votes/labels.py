@@ -379,6 +379,8 @@ def visible(text: str) -> str:
 ODD_ID = r"[^a-z0-9_.:/@-]|^-?0[0-9]|^[0-9]+\.0*$"
 # of the votes on ids that look alike; if merging repeats more, they are different ids
 MOST_REPEATED = 0.05
+# share of the rows in which ids of tasks and annotators may be swapped; with more, they are alike
+MOST_SWAPPED = 0.2
 
 
 def unify_ids(
@@ -413,7 +415,31 @@ def unify_ids(
             text = f"{len(texts):,} {role} ids {verb} {n_alike:,}: {shown}"
             remedy = use(normalise=True, text="to merge them")
             findings.append(Finding("ids", text, (remedy,), is_silent=normalise))
+    findings += _swapped_ids(tasks, annotators)
     return unified["task"], unified["annotator"], findings
+
+
+def _swapped_ids(tasks: Coded, annotators: Coded) -> list[Finding]:
+    """Report ids that are those of tasks in some rows and those of annotators in a few others."""
+    items, people = tasks.names.values, annotators.names.values
+    if items.dtype != pl.String or people.dtype != pl.String:
+        return []
+    shared = items.filter(items.is_in(people.implode()))
+    # in how many rows each is a task, and an annotator
+    times = [
+        np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[
+            match(shared, coded.names)
+        ]
+        for coded in (tasks, annotators)
+    ]
+    n = int(np.minimum(*times).sum())
+    if not 0 < n < MOST_SWAPPED * len(tasks.codes):
+        return []
+    text = (
+        f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}; perhaps the"
+        f" columns are swapped in some of {n:,} rows"
+    )
+    return [Finding("swapped", text)]
 
 
 def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:

@@ -345,6 +345,7 @@ HINTS_CASES = (
     _dirt("yes and no beside 1 and 0", lambda n, t, w, v: [t, w, ("no", "yes")[v == "cat"] if n % 20 == 0 else int(v == "cat")], "stand beside 0 and 1"),
     _dirt("ids with characters that nobody sees", lambda n, t, w, v: [t + "\u200b" * (n % 3 == 0), w, v], "task ids look like 15"),
     _dirt("ids that a spreadsheet cut short", lambda n, t, w, v: ["1.23E+08" if n == 7 else int(t[1:]) + 123456000, w, v], "1 task ids look like long numbers that a spreadsheet cut short, such as 1.23E+08"),
+    _dirt("columns that are swapped in some rows", lambda n, t, w, v: [w, t, v] if n == 7 else [t, w, v], "2 ids are those of tasks and of annotators, such as "),
     case("labels that differ and look alike",
          {"v.csv": table([HEADER, *([t, w, ("A", "A-", "B+", "C", "C++", "<5", ">5", "typical", "atypical", ":)", ":(")[(t + w * (t % 3 == 0)) % 11]] for t, w, _ in VOTES)])},
          60),
