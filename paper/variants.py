@@ -109,7 +109,7 @@ class GLAD(finegold.GLAD):
         return minimize(loss, start, method="CG", jac=True, options=options)
 
     def converged(self, steps: Any) -> bool:
-        return len(steps) > 1 and self._has_converged(steps[-2].bound, steps[-1].bound)
+        return len(steps) > 1 and self._has_converged(steps[-2].objective, steps[-1].objective)
 
     def _has_converged(self, last: float, q: float) -> bool:
         return abs(q - last) < self.tolerance * abs(last)

@@ -53,7 +53,7 @@ probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tas
 votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there are. E is the mean under the posterior,
 ψ the digamma function, [ ] is 1 where the condition holds and else 0.
 
-All methods learn from gold truths, except: GOLDLESS. The bound that these maximise never falls: BOUNDED.
+All methods learn from gold truths, except: GOLDLESS. What these maximise never falls: BOUNDED.
 
 | method | class | in one line |
 |---|---|---|
@@ -68,7 +68,7 @@ def page() -> str:
     }
     rows = "".join(_row(name, made) for name, made in classes.items())
     goldless = ", ".join(f"`{name}`" for name, made in classes.items() if not made.takes_gold)
-    bounded = ", ".join(f"`{name}`" for name, made in classes.items() if made.has_bound)
+    bounded = ", ".join(f"`{name}`" for name, made in classes.items() if made.has_objective)
     head = HEAD.replace("GOLDLESS", goldless).replace("BOUNDED", bounded)
     return head + rows + "".join(_section(name, made) for name, made in classes.items()) + FOOT
 

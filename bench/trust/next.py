@@ -6,7 +6,7 @@ python -m bench.trust.next --only ms,dog --seeds 2 --no-page    to try something
 Every task gets one vote first. Then, batch by batch, PTBCC is fitted to what is revealed, and the next votes go to the
 tasks with the highest expected gain: each reveals a random one of its votes that are not yet revealed, if it has any.
 Random order reveals all votes in random order. Accuracy is that of PTBCC, over all tasks with a known truth; a task
-without a vote is a guess. Writes bench/results/next.json, docs/guides/next.md and docs/guides/next.svg.
+without a vote is a guess. Writes bench/results/next.json and docs/guides/next_votes.md.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ BEGIN, END = "<!-- made by bench/trust/next.py -->\n", "<!-- end -->"
 def write_page(kept: dict[str, Any], folder: Path) -> None:
     figures = kept["figures"]
     found = {name: _figures(figures, name) for name in figures["full"]}
-    page = folder / "next.md"
+    page = folder / "next_votes.md"
     before, _, rest = page.read_text().partition(BEGIN)
     page.write_text(before + BEGIN + _table(found) + "\n" + END + rest.partition(END)[2])
 

@@ -203,8 +203,10 @@ def annotators_by_truth(data: RealSet) -> tuple[Any, Any, Any, Any]:
 
 
 def intervals(result: Result, accuracy: Any, n_known: Any) -> tuple[float, int]:
-    shown = (n_known >= LEAST_KNOWN) & np.isfinite(result.accuracy_low)
-    inside = (result.accuracy_low <= accuracy + 1e-9) & (accuracy - 1e-9 <= result.accuracy_high)
+    shown = (n_known >= LEAST_KNOWN) & np.isfinite(result.annotator_accuracy_low)
+    inside = (result.annotator_accuracy_low <= accuracy + 1e-9) & (
+        accuracy - 1e-9 <= result.annotator_accuracy_high
+    )
     return float(inside[shown].sum()), int(shown.sum())
 
 

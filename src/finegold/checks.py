@@ -58,13 +58,13 @@ def posterior_rows_sum_to_one(make: Make) -> None:
     assert (result.posterior >= 0).all()
 
 
-def the_bound_never_falls(make: Make) -> None:
-    if not make().has_bound:
+def the_objective_never_falls(make: Make) -> None:
+    if not make().has_objective:
         return
-    bound = fit_arrays(make, sample_votes()).bound
-    assert len(bound) > 0
-    assert np.isfinite(bound).all()
-    assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), bound
+    objective = fit_arrays(make, sample_votes()).objective
+    assert len(objective) > 0
+    assert np.isfinite(objective).all()
+    assert (np.diff(objective) >= -1e-9 * np.abs(objective[1:])).all(), objective
 
 
 def the_order_of_votes_does_not_matter(make: Make) -> None:
@@ -84,7 +84,9 @@ def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
         plain = fit_arrays(make, (task, annotator, label))
         renamed = fit_arrays(make, (there[task], other[annotator], label))
         assert np.allclose(plain.posterior, renamed.posterior[there], atol=ROUNDING)
-        assert np.allclose(plain.accuracy, renamed.accuracy[other], atol=ROUNDING)
+        assert np.allclose(
+            plain.annotator_accuracy, renamed.annotator_accuracy[other], atol=ROUNDING
+        )
 
 
 def renaming_classes_permutes_the_answer(make: Make) -> None:
@@ -155,7 +157,7 @@ def small_data_behave(make: Make) -> None:
     for name, (task, annotator, label, expected) in cases.items():
         result = fit(make(), Annotations.from_arrays(task, annotator, label), threads=1)
         assert np.allclose(result.posterior.sum(axis=1), 1), name
-        assert np.isfinite(result.accuracy).all(), name
+        assert np.isfinite(result.annotator_accuracy).all(), name
         assert expected is None or result.label.tolist() == expected, name
 
 
@@ -185,13 +187,13 @@ def saving_and_loading_round_trips(make: Make) -> None:
     assert same_bits(result, again)
     assert again.method == result.method
     assert again.notes == result.notes
-    assert again.steps == result.steps or not np.isfinite(result.bound).all()
+    assert again.steps == result.steps or not np.isfinite(result.objective).all()
     assert set(again.learned.statistics) == set(result.learned.statistics)
 
 
 def same_bits(one: Result, other: Result) -> bool:
     return np.array_equal(one.posterior, other.posterior) and np.array_equal(
-        one.accuracy, other.accuracy
+        one.annotator_accuracy, other.annotator_accuracy
     )
 
 
@@ -200,7 +202,7 @@ def _renaming(n: int, seed: int) -> Column:
 
 
 LAWS: list[Callable[[Make], None]] = [
-    posterior_rows_sum_to_one, the_bound_never_falls, the_order_of_votes_does_not_matter,
+    posterior_rows_sum_to_one, the_objective_never_falls, the_order_of_votes_does_not_matter,
     the_names_of_tasks_and_annotators_do_not_matter,
     renaming_classes_permutes_the_answer, symmetric_votes_are_tied, the_same_seed_gives_the_same_bits,
     the_input_is_untouched, any_number_of_threads_gives_the_same_bits, blocks_do_not_change_the_answer,

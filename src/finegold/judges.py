@@ -614,7 +614,7 @@ def _labels(
     posterior[known] = np.eye(len(names))[truth[known]]
     result = fit_votes(votes, FitOptions(method="mv"))
     summary = (result.method, result.settings, votes, posterior, result.steps, result.learned)
-    return Result.of(summarise(*summary))
+    return Result.from_data(summarise(*summary))
 
 
 def rank(log: Any, *, gold: Any = None, seed: int = 0, **reading: Any) -> Ranking:

@@ -131,7 +131,7 @@ def _quantile(tail: float, a: float, b: float) -> float:
 def test_what_votes_suggest_is_a_range_around_the_expected_accuracy() -> None:
     result = finegold.aggregate(votes_of())
     low, high = suggested_accuracies(result)
-    assert ((low < result.accuracy) & (result.accuracy < high)).all()
+    assert ((low < result.annotator_accuracy) & (result.annotator_accuracy < high)).all()
 
 
 def test_from_25_truths_on_gold_sets_the_temperature_of_the_default_only() -> None:

@@ -33,9 +33,9 @@ def test_annotators_are_described(result):
     votes = sample_votes()
     assert result.votes_per_annotator.tolist() == np.bincount(votes[1]).tolist()
     agreed = [(result.label[votes[0]] == votes[2])[votes[1] == j].mean() for j in range(9)]
-    assert np.allclose(result.agreement, agreed)
-    assert np.isnan(result.accuracy_low).all()  # an interval needs votes on gold tasks
-    assert np.isnan(result.accuracy_high).all()
+    assert np.allclose(result.annotator_agreement, agreed)
+    assert np.isnan(result.annotator_accuracy_low).all()  # an interval needs votes on gold tasks
+    assert np.isnan(result.annotator_accuracy_high).all()
     assert result.confusion(3).shape == (3, 3)
     assert np.allclose(result.confusion(3).sum(axis=1), 1)
 

@@ -53,8 +53,8 @@ def votes():
 
 def assert_same(one, other):
     assert np.array_equal(one.posterior, other.posterior)
-    assert np.array_equal(one.accuracy, other.accuracy)
-    assert np.array_equal(one.bound, other.bound, equal_nan=True)
+    assert np.array_equal(one.annotator_accuracy, other.annotator_accuracy)
+    assert np.array_equal(one.objective, other.objective, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["anchored", "mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds"])

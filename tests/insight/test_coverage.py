@@ -64,7 +64,7 @@ def test_gold_is_known_truth_too():
 def test_a_result_adds_expected_accuracies():
     result = finegold.aggregate(matrix(), method="ds")
     found = finegold.coverage(result, TRUTH)
-    assert found["accuracy"].to_list() == [*result.accuracy.tolist(), None]
+    assert found["accuracy"].to_list() == [*result.annotator_accuracy.tolist(), None]
     rest = found.drop("accuracy", "accuracy_low", "accuracy_high")
     assert rest.to_dict(as_series=False) == BY_HAND
     with pytest.raises(InputError, match="layout cannot be applied to a result"):
@@ -160,7 +160,7 @@ def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     outputs = ("-o", tmp_path / "labels.csv", "--save", model)
     succeed("aggregate", files[0], *READING, "--method", "ds", *outputs)
     told = json_of("coverage", model)["annotators"]
-    expected = [*finegold.load(model).accuracy.tolist(), None]
+    expected = [*finegold.load(model).annotator_accuracy.tolist(), None]
     assert [row["accuracy"] for row in told] == pytest.approx(expected)
 
 

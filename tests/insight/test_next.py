@@ -32,7 +32,7 @@ def result():
 
 def test_the_gain_is_what_bayes_expects_of_one_more_vote(result):
     """The slow way: every annotator who has not voted, every vote, the posterior after it."""
-    one_each = np.arange(len(result.accuracy))  # no groups, so that the sums are exact
+    one_each = np.arange(len(result.annotator_accuracy))  # no groups, so that the sums are exact
     matrices = group_matrices(result, np.ones(len(one_each)), one_each, len(one_each))
     task, annotator, _ = result.annotations.votes()
     gain = np.zeros(len(result.posterior))

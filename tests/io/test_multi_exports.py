@@ -113,7 +113,9 @@ def test_argilla_multi_label_goes_in_and_out(tmp_path: Path) -> None:
     assert result.label_sets is not None
     assert result.votes_per_task.tolist() == [4] * 4
     finegold.write_back(result, path, back)
-    assert json.loads(back.read_text())[0]["suggestions"]["topics"]["value"] == result.sets()[0]
+    assert (
+        json.loads(back.read_text())[0]["suggestions"]["topics"]["value"] == result.label_lists()[0]
+    )
 
 
 def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
@@ -126,4 +128,4 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
         2,
         1,
     ]  # nothing was ticked on the second, which is an answer
-    assert result.sets() == [["Bus"], []]
+    assert result.label_lists() == [["Bus"], []]

@@ -22,7 +22,7 @@ def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, wi
         phi, likelihoods, p, v = twin.fit(*votes, n_classes, iterations, gold=known)
         assert result.iterations == iterations
         assert np.allclose(result.posterior, phi, atol=1e-9)
-        assert np.allclose(result.bound, likelihoods, rtol=1e-10)
+        assert np.allclose(result.objective, likelihoods, rtol=1e-10)
         assert np.allclose(result.learned.class_prior, p, atol=1e-9)
         assert np.allclose(result.learned.confusion, v, atol=1e-9)
 

@@ -27,7 +27,7 @@ def test_the_fast_sweep_equals_the_slow_twin(n_subtypes, n_classes, with_gold):
     alpha = shares.sum(axis=0)
     phi, bounds, rho = twin.fit(*votes, rho, alpha, iterations=25, gold=known)
     assert np.allclose(result.posterior, phi, atol=1e-10)
-    assert np.allclose(result.bound, bounds, rtol=1e-11)
+    assert np.allclose(result.objective, bounds, rtol=1e-11)
     eta = 0.1 / n_subtypes + rho.sum(axis=0)
     assert np.allclose(result.learned.statistics["subtypes"], -np.sort(-eta))  # the largest first
     assert np.allclose(result.learned.confusion, twin.confusion(*votes, rho, eta))
@@ -36,8 +36,8 @@ def test_the_fast_sweep_equals_the_slow_twin(n_subtypes, n_classes, with_gold):
 def test_restarts_differ_and_the_best_bound_wins(data_set):
     steps = []
     result = fit(EBCC(n_restarts=6), data_set("face").annotations, threads=1, on_step=steps.append)
-    last = {step.restart: step.bound for step in steps}
+    last = {step.restart: step.objective for step in steps}
     assert len({round(bound, 6) for bound in last.values()}) > 1
-    assert result.steps[-1].bound == max(last.values())
-    first = [step.bound for step in steps if step.iteration == 1]
+    assert result.steps[-1].objective == max(last.values())
+    first = [step.objective for step in steps if step.iteration == 1]
     assert len(set(first)) == 6

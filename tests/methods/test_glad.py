@@ -20,7 +20,7 @@ def objective(method, votes):
     engine.sum(method.start, 0)
     (block,) = engine.blocks
     n = votes.n_annotators
-    return lambda both: method.objective(block, ballots(block), both[:n], both[n:])
+    return lambda both: method.log_posterior(block, ballots(block), both[:n], both[n:])
 
 
 def test_the_fit_ends_at_a_maximum_of_the_posterior_where_no_ability_is_negative():

@@ -31,5 +31,5 @@ def test_a_flat_prior_lets_a_rare_class_be_rarer_than_its_votes():
     votes = Annotations.from_arrays(*np.nonzero(np.ones((400, 5))), answers.ravel())
     by_votes, flat = fit(HDS(), votes, threads=1), fit(HDS(class_prior="flat"), votes, threads=1)
     assert flat.learned.statistics["u"].tolist() == [1, 1]
-    assert (np.diff(flat.bound) >= -1e-9 * np.abs(flat.bound[1:])).all()
+    assert (np.diff(flat.objective) >= -1e-9 * np.abs(flat.objective[1:])).all()
     assert accuracy(flat.posterior, truth) > accuracy(by_votes.posterior, truth) + 0.03

@@ -17,10 +17,10 @@ def test_variational_sweeps_equal_those_of_the_twin(n_classes, with_gold):
     result = fit(IBCC(inference="vb", max_iterations=25, tolerance=0), annotations, threads=1)
     phi, bounds, nu, mu = twin.vb(*votes, n_classes, 25, gold=known)
     assert np.allclose(result.posterior, phi, atol=1e-9)
-    assert np.allclose(result.bound, bounds, rtol=1e-10)
+    assert np.allclose(result.objective, bounds, rtol=1e-10)
     assert np.allclose(result.learned.statistics["g"], nu)
     assert np.allclose(result.learned.statistics["a"], mu)
-    assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
+    assert (np.diff(result.objective) >= -1e-9 * np.abs(result.objective[1:])).all()
 
 
 def test_a_task_with_very_many_votes_does_not_underflow():

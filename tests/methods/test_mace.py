@@ -52,6 +52,6 @@ def test_who_guesses_is_found_and_how():
 def test_restarts_differ_and_the_best_bound_wins(data_set):
     steps = []
     result = fit(MACE(n_restarts=4), data_set("web").annotations, on_step=steps.append)
-    last = {step.restart: step.bound for step in steps}
-    assert len({step.bound for step in steps if step.iteration == 1}) == 4
-    assert result.steps[-1].bound == max(last.values())
+    last = {step.restart: step.objective for step in steps}
+    assert len({step.objective for step in steps if step.iteration == 1}) == 4
+    assert result.steps[-1].objective == max(last.values())

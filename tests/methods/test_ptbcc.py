@@ -51,7 +51,7 @@ def test_the_fast_sweep_equals_the_slow_twin(n_prototypes, n_classes, with_gold)
         *votes, method.first_prototypes(n_classes), iterations=25, gold=known
     )
     assert np.allclose(result.posterior, phi, atol=1e-11)
-    assert np.allclose(result.bound, bounds, rtol=1e-10)
+    assert np.allclose(result.objective, bounds, rtol=1e-10)
     for name, expected in zip(("nu", "eta", "mu"), parameters, strict=True):
         assert np.allclose(result.learned.statistics[name], expected)
 
@@ -65,7 +65,7 @@ def test_extreme_odds_agree_with_the_twin(monkeypatch):
     result = fit(PTBCC(n_prototypes=3, tolerance=0, max_iterations=5), annotations)
     phi, bounds, _ = twin.fit(*votes, v, iterations=5)
     assert np.allclose(result.posterior, phi, atol=1e-6)
-    assert np.allclose(result.bound, bounds, rtol=1e-6)
+    assert np.allclose(result.objective, bounds, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", DATA_SETS)
@@ -77,8 +77,8 @@ def test_posteriors_equal_the_reference_and_the_bound_never_falls(name, data_set
     n, first, last = FITS[name]
     assert result.iterations == iterations == n
     assert np.abs(result.posterior - phi).max() < 1e-9
-    assert (np.diff(result.bound) >= 0).all()
-    assert np.allclose([result.bound[0], result.bound[-1]], [first, last], atol=0.006)
+    assert (np.diff(result.objective) >= 0).all()
+    assert np.allclose([result.objective[0], result.objective[-1]], [first, last], atol=0.006)
     assert result.converged
 
 
@@ -119,7 +119,7 @@ def test_simulated_prototypes_are_recovered():
     actual = np.einsum("js,skl->jkl", weights, prototypes)
     assert np.abs(implied - actual).mean() < 0.05
     right = np.einsum("jkk->jk", actual).mean(axis=1)
-    assert np.corrcoef(result.accuracy, right)[0, 1] > 0.9
+    assert np.corrcoef(result.annotator_accuracy, right)[0, 1] > 0.9
 
 
 def test_further_prototypes_start_as_asked_and_differ_by_seed():

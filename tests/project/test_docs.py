@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+import finegold
 from finegold.cli.app import every_command
 from finegold.kernels.compiling import COMPILING
 from finegold.votes.sample import VOTES
@@ -266,6 +267,30 @@ def test_commands_and_options_that_pages_name_exist():
         alone = re.findall(r"`(--[a-z][\w-]*)[^`]*`", text)
         lost += [f"{page.name}: {flag}" for flag in alone if flag not in known | OF_BENCHES]
     assert lost == []
+
+
+OF_THE_TERMINAL = {"demo", "look", "studio", "convert", "methods"}
+
+
+def test_a_command_its_function_and_its_page_have_one_name():
+    """`finegold next-votes` is `finegold.next_votes` or a method of results, or belongs to `finegold.judges`."""
+    pages = (ROOT / "docs" / "reference" / "python").glob("*.md")
+    shown = " ".join(page.read_text("utf-8") for page in pages)
+    judges = finegold.judges
+    homes = {
+        name: [
+            place for place in (finegold.Result, judges, judges.JudgeReport) if name in dir(place)
+        ]
+        for name in (command.replace("-", "_") for command in every_command())
+    }
+    lost = {name for name, found in homes.items() if name not in dir(finegold) and not found}
+    assert lost == OF_THE_TERMINAL
+    for name in homes.keys() & {*dir(finegold)}:
+        assert f"::: finegold.{name}" in shown, name
+    assert all(
+        f"::: finegold.{place}" in shown
+        for place in ("Result", "judges.rank", "judges.JudgeReport")
+    )
 
 
 def test_pages_say_where_their_files_are():

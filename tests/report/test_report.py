@@ -61,7 +61,7 @@ def test_the_sections_answer_the_questions_in_order(page):
         "finegold report animals.csv",
     ):
         assert words in page.words
-    others = {"annotators", "bound", "calibration", "change"}
+    others = {"annotators", "calibration", "change", "objective"}
     prototypes = {"prototype-1", "prototype-2"}
     matrices = {name for name in page.figures if name.startswith("annotator-")}
     assert page.figures == FIGURES | others | prototypes | matrices

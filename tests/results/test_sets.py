@@ -152,7 +152,9 @@ def test_the_gain_of_a_task_is_that_of_all_its_options() -> None:
     assert plan.gain.shape == (60,)
     assert (np.diff(plan.gain[plan.ask]) <= 0).all()
     assert plan.tasks().columns == ["task", "label", "confidence", "n_votes", "gain"]
-    assert plan.tasks()["label"].to_list() == [";".join(result.sets()[task]) for task in plan.ask]
+    assert plan.tasks()["label"].to_list() == [
+        ";".join(result.label_lists()[task]) for task in plan.ask
+    ]
     assert (result.confidence[plan.safe] >= 0.95).all()
 
 
@@ -164,7 +166,7 @@ def test_an_update_equals_a_fit_of_all_votes() -> None:
         whole = finegold.aggregate(table, method, multi=True, gold=gold)
         first = finegold.aggregate(table[:120], method, multi=True)
         updated = first.update(table[120:], gold=gold)
-        assert updated.sets() == whole.sets()
+        assert updated.label_lists() == whole.label_lists()
         assert updated.posterior == pytest.approx(whole.posterior, abs=1e-9)
         assert list(updated.class_names) == list(whole.class_names)
         assert updated.method == whole.method
@@ -179,7 +181,7 @@ def test_an_update_replaces_or_joins_the_answers_of_who_answered_before() -> Non
     for repeated in ("first", "last", "all"):
         result = first.update(new, repeated=repeated)
         assert list(result.class_names) == ["x", "y", "z"]
-        assert result.sets()[1] == ["y"]
+        assert result.label_lists()[1] == ["y"]
         shares[repeated] = result.posterior[0].tolist()
     assert shares == {"first": [1, 0.5, 0], "last": [0.5, 0.5, 0.5], "all": [1, 0.5, 0.5]}
     with pytest.raises(InputError, match="sets of labels have no majority of two answers"):
@@ -206,7 +208,7 @@ def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
     assert result.soft_labels().columns == ["task", "a", "b", "c"]
     assert result.sample_weights().shape == (2,)
     assert "<b>multi</b>: 2 tasks, 3 annotators, 3 options" in result._repr_html_()
-    assert result.label.tolist() == [";".join(labels) for labels in result.sets()]
+    assert result.label.tolist() == [";".join(labels) for labels in result.label_lists()]
 
 
 @pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
@@ -216,7 +218,7 @@ def test_answers_without_any_option_have_empty_sets(method: str, tmp_path: Path)
     )
     result.save(tmp_path / "m.finegold")
     for one in (result, finegold.load(tmp_path / "m.finegold")):
-        assert one.sets() == [[], []]
+        assert one.label_lists() == [[], []]
         assert "0 options" in one._repr_html_()
         with pytest.raises(InputError, match="there are no votes"):
             one.trust()
@@ -224,7 +226,7 @@ def test_answers_without_any_option_have_empty_sets(method: str, tmp_path: Path)
 
 def test_a_vote_per_option_needs_more_than_half() -> None:
     result = finegold.aggregate(columns(), "mv", multi=True)
-    assert result.sets() == [["a", "b"], ["c"]]
+    assert result.label_lists() == [["a", "b"], ["c"]]
     assert result.posterior == pytest.approx(np.array([[3, 2, 0], [0, 1, 2]]) / 3)
     assert result.votes_per_task.tolist() == [3, 3]
 
@@ -268,7 +270,7 @@ def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_tas
 
 
 def test_metrics_of_sets() -> None:
-    labelled: Any = SimpleNamespace(sets=lambda: [["a"], ["c", "a"], []])
+    labelled: Any = SimpleNamespace(label_lists=lambda: [["a"], ["c", "a"], []])
     figures = set_figures(labelled, [0, 1, 2], [{"a", "b"}, {"c"}, set()])
     assert figures == pytest.approx(
         {"exact_match": 1 / 3, "micro_f1": 4 / 6, "macro_f1": (2 / 3 + 0 + 1) / 3}
@@ -317,7 +319,7 @@ def test_known_sets_stay_and_teach(method: str) -> None:
     drawn = simulated_sets(1, n_tasks=80, n_options=6)
     gold = {task: drawn.truth[task] for task in list(drawn.truth)[:40]} | {"t0": ["o1", "o2"]}
     result = finegold.aggregate(drawn.table(), method, gold=gold, multi=True)
-    sets = dict(zip(result.task_names, result.sets(), strict=True))
+    sets = dict(zip(result.task_names, result.label_lists(), strict=True))
     assert all(sets[task] == sorted(labels) for task, labels in gold.items())
     assert set(np.unique(result.posterior[np.flatnonzero(result.gold >= 0)])) == {0.0, 1.0}
     assert result.labels()["confidence"].to_list()[0] == 1
@@ -338,8 +340,13 @@ def test_gold_comes_from_mappings_files_columns_and_votes_that_were_read(tmp_pat
     gold: dict[str, Any] = {"t3": ["y", "x"]}
     with_column = pl.DataFrame({**VOTES, "gold": [None] * 6 + [["x", "y"]] * 3})
     for votes_with, known in ((VOTES, gold), (VOTES, {"t3": "x;y"}), (with_column, "gold")):
-        assert finegold.aggregate(votes_with, "mv", gold=known, multi=True).sets() == expected
-    assert finegold.aggregate(finegold.read(VOTES, multi=True), "mv", gold=gold).sets() == expected
+        assert (
+            finegold.aggregate(votes_with, "mv", gold=known, multi=True).label_lists() == expected
+        )
+    assert (
+        finegold.aggregate(finegold.read(VOTES, multi=True), "mv", gold=gold).label_lists()
+        == expected
+    )
     votes, truth = (
         write(tmp_path / "votes.csv", CSV),
         write(tmp_path / "gold.csv", "task,truth\nt3,x;y\n"),
@@ -348,7 +355,7 @@ def test_gold_comes_from_mappings_files_columns_and_votes_that_were_read(tmp_pat
     succeed(
         "aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", out, "--save", model
     )
-    assert finegold.load(model).sets() == expected
+    assert finegold.load(model).label_lists() == expected
     assert pl.read_csv(out)["labels"].to_list() == ["x", "y", "x;y"]
     assert pl.read_csv(out)["is_gold"].to_list() == [False, False, True]
 
@@ -379,7 +386,7 @@ def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
     assert isinstance(loaded, finegold.Result)
     assert loaded.label_sets == result.label_sets
     assert np.array_equal(loaded.posterior, result.posterior)
-    assert loaded.sets() == result.sets()
+    assert loaded.label_lists() == result.label_lists()
     assert repr(loaded) == repr(result)
     assert loaded.labels().equals(result.labels())
     assert loaded.annotators(by_option=True).equals(result.annotators(by_option=True))
@@ -431,4 +438,4 @@ def test_gold_that_cannot_be_used_is_said() -> None:
     texts = " ".join(str(one.message) for one in said)
     assert "1 options that nobody chose, such as 'new', which are not used" in texts
     assert "1 gold truths belong to tasks without votes" in texts
-    assert (result.sets()[2], result.counts.gold_unused) == (["x"], 1)
+    assert (result.label_lists()[2], result.counts.gold_unused) == (["x"], 1)

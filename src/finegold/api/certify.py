@@ -140,7 +140,7 @@ class Certificate:
             result (Result): The labels that were checked.
         """
         _check_belongs(samples.all_labels(result), self.plan)
-        return Result.of(maths.recalibrated(result, self.recalibration))
+        return Result.from_data(maths.recalibrated(result, self.recalibration))
 
     def labels(self, result: ResultData) -> pl.DataFrame:
         """Return the table of labels with recalibrated confidences and a column `accepted`, which is

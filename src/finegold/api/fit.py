@@ -65,7 +65,7 @@ def fit(
         from finegold.fitting.multi_label import fit_sets
 
         fit_option = partial(solve.fit, method, **keywords)
-        return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
+        return Result.from_data(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
     fit_votes = partial(solve.fit, method)
     if prior is not None:
         from finegold.fitting.prior import fit_with_prior
@@ -80,7 +80,7 @@ def fit(
         blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
         more = {name: value for name, value in keywords.items() if name != "on_step"}
         result = calibration(fit_votes(blind, **more), votes.gold).apply(result)
-    return Result.of(result)
+    return Result.from_data(result)
 
 
 class Progress(NamedTuple):
@@ -156,7 +156,7 @@ def fit_questions(
         if predictions is not None:
             from finegold.fitting.combining import combine
 
-            result = Result.of(combine(result, predictions, method))
+            result = Result.from_data(combine(result, predictions, method))
         log.info("%s: %s, %.2f s", result.method, result.stopped, result.seconds)
         return result
 
@@ -274,10 +274,10 @@ def given_result(votes: Any) -> Result | None:
     from finegold.results.archive import is_saved_result, load
 
     if isinstance(votes, ResultData):
-        return Result.of(votes)
+        return Result.from_data(votes)
     paths = votes if isinstance(votes, list | tuple) else [votes]
     if len(paths) == 1 and isinstance(paths[0], str | Path) and is_saved_result(paths[0]):
-        return Result.of(load(paths[0]))
+        return Result.from_data(load(paths[0]))
     return None
 
 

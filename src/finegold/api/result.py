@@ -60,11 +60,12 @@ class Result(ResultData, Generic[Frame]):
         gold (ndarray of shape (T,)): The known truth that the fit used, as a position in
             `class_names`; -1 where there is none.
         votes_per_annotator (ndarray of shape (W,)): The number of votes of each annotator.
-        agreement (ndarray of shape (W,)): The share of each annotator's votes that equal the label.
-        accuracy (ndarray of shape (W,)): The expected share of right votes of each annotator,
-            judged by the labels.
-        accuracy_low, accuracy_high (ndarray of shape (W,)): A 95 % interval of it, from votes on
-            gold tasks; NaN for annotators with fewer than five of them.
+        annotator_agreement (ndarray of shape (W,)): The share of each annotator's votes that equal
+            the label.
+        annotator_accuracy (ndarray of shape (W,)): The expected share of right votes of each
+            annotator, judged by the labels.
+        annotator_accuracy_low, annotator_accuracy_high (ndarray of shape (W,)): A 95 % interval of
+            it, from votes on gold tasks; NaN for annotators with fewer than five of them.
         converged, stopped, steps (bool, str, list): Whether the fit converged, why it stopped, and
             its steps.
         seconds: The duration of the fit on this machine, without that of compiling code, which only
@@ -98,7 +99,7 @@ class Result(ResultData, Generic[Frame]):
     """
 
     @classmethod
-    def of(cls, data: ResultData) -> Result[Any]:
+    def from_data(cls, data: ResultData) -> Result[Any]:
         """Return the data of a fit as a public result with the same arrays.
 
         Args:
@@ -405,4 +406,4 @@ def load(path: str | Path) -> Result:
     """
     from finegold.results import archive
 
-    return Result.of(archive.load(path))
+    return Result.from_data(archive.load(path))

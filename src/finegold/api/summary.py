@@ -28,7 +28,7 @@ def summary_of(result: ResultData) -> dict[str, Any]:
         "iterations": result.iterations,
         "converged": result.converged,
         "stopped": result.stopped,
-        "bound": result.steps[-1].bound,
+        "objective": result.steps[-1].objective,
         "seconds": result.seconds,
         "notes": result.notes,
         "tied": int(result.tied.sum()),
@@ -70,13 +70,14 @@ def sentences_of(result: ResultData, summary: dict[str, Any]) -> list[str]:
     said += result.notes
     if result.annotations.left_out:
         said.append(f"left out: {result.annotations.left_out}")
-    order = (-result.accuracy).argsort(kind="stable").tolist()
+    order = (-result.annotator_accuracy).argsort(kind="stable").tolist()
     # at most half of all in each list
     shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
     names = to_list(result.annotator_names)
     best, worst = (
         ", ".join(
-            f"{names[code]} ({100 * result.agreement[code]:.0f} % agreement)" for code in some
+            f"{names[code]} ({100 * result.annotator_agreement[code]:.0f} % agreement)"
+            for code in some
         )
         for some in (order[:shown], order[::-1][:shown])
     )

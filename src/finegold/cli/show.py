@@ -67,9 +67,10 @@ class Demo:
         _heading("Files")
         for name, words in DEMO_FILES.items():
             click.echo(f"  {target / name!s:<30}{words}")
-        click.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
         click.echo(
-            f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio"
+            f"\nGo on with: cd {target}\n"
+            "Votes to labels, also yours: finegold aggregate votes.csv -o labels.csv\n"
+            "See them in a browser: finegold report votes.csv, or finegold studio votes.csv"
         )
 
 

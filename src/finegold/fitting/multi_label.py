@@ -81,7 +81,7 @@ def fit_sets(
         posterior, stopped = answers.shares(), "not iterative"
     elif name == DEFAULT_METHOD:
         model, steps = _descend(answers, on_step)
-        name, statistics, converged = "multi", model._asdict(), steps[-1].change < TOLERANCE
+        name, statistics, converged = "multi", model._asdict(), steps[-1].largest_change < TOLERANCE
         posterior = _posterior(answers, model)
         sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
         stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
@@ -107,7 +107,7 @@ def _descend(
 ) -> tuple[OptionModel, list[Step]]:
     """Return the model to which expectation maximisation converges, and its steps."""
     model, steps = _learned(answers, answers.shares()), list[Step]()
-    while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
+    while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].largest_change >= TOLERANCE):
         before, model = model, _learned(answers, _posterior(answers, model))
         moves = (np.abs(old - new) for old, new in zip(before, model, strict=True))
         change = max(float(move.max(initial=0)) for move in moves)

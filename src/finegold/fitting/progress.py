@@ -71,6 +71,8 @@ def on_terminal(name: str) -> Iterator[OnStep | None]:
 
 def _line(name: str, step: Step) -> str:
     # NaN differs from itself
-    bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"
+    objective = "" if step.objective != step.objective else f", objective {step.objective:.6g}"
     restart = f"restart {step.restart + 1}, " if step.restart else ""
-    return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
+    return (
+        f"{name}: {restart}iteration {step.iteration}, change {step.largest_change:.2g}{objective}"
+    )

@@ -45,10 +45,10 @@ def fit(
     engine.scatter(votes, divisible=method.divisible)
     with one_blas_thread():
         best: Descent | None = None
-        # the one with the highest bound wins
+        # the one with the highest objective wins
         for restart in range(method.n_restarts):
             descent = descend(method, engine, restart, on_step)
-            if best is None or descent.steps[-1].bound > best.steps[-1].bound:
+            if best is None or descent.steps[-1].objective > best.steps[-1].objective:
                 best, posterior = descent, engine.gather()
                 # the next one overwrites it
                 posterior = posterior.copy() if method.n_restarts > 1 else posterior
@@ -81,10 +81,10 @@ class Descent(NamedTuple):
         if self.method.fixed_passes:
             return f"{last.iteration} pass{'es' if last.iteration > 1 else ''}"
         if self.converged:
-            return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
+            return f"converged after {last.iteration} iterations (last change {last.largest_change:.2g})"
         return (
             f"stopped at max_iterations = {self.method.max_iterations} (last change"
-            f" {last.change:.2g})"
+            f" {last.largest_change:.2g})"
         )
 
 
@@ -99,9 +99,9 @@ def descend(
     done = False
     while not done and len(steps) < method.max_iterations:
         statistics = engine.sum(method.sweep, parameters)
-        bound = method.bound(parameters, statistics)
+        objective = method.objective(parameters, statistics)
         parameters = method.expect(statistics, parameters)
-        steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
+        steps.append(Step(restart, len(steps) + 1, float(statistics.change), objective))
         done = method.converged(steps)
         if on_step is not None:
             on_step(steps[-1])

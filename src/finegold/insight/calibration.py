@@ -93,9 +93,9 @@ def _tempered(result: AnyResult, temperature: float, note: str) -> AnyResult:
     return replace(
         result,
         posterior=made.posterior,
-        accuracy=made.accuracy,
-        accuracy_low=made.accuracy_low,
-        accuracy_high=made.accuracy_high,
+        annotator_accuracy=made.annotator_accuracy,
+        annotator_accuracy_low=made.annotator_accuracy_low,
+        annotator_accuracy_high=made.annotator_accuracy_high,
         temperature=temperature * result.temperature,
         combined=combined,
         notes=[*result.notes, note],

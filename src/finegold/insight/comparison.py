@@ -35,16 +35,16 @@ class Comparison:
         return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dict per method: flips, bound, time, and accuracy if truths are known."""
+        """Return a dict per method: flips, objective, time, and accuracy if truths are known."""
         rows = []
         for result in self.results:
-            bound = result.steps[-1].bound
+            objective = result.steps[-1].objective
             row: dict[str, Any] = {
                 "method": result.method,
                 "flips": n_flips(result),
                 "ties": int(np.count_nonzero(result.tied)),
                 "mean_confidence": float(result.confidence.mean()),
-                "bound": bound if np.isfinite(bound) else None,
+                "objective": objective if np.isfinite(objective) else None,
                 "iterations": result.iterations,
                 "converged": result.converged,
                 "seconds": result.seconds,

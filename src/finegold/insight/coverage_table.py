@@ -83,7 +83,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     }
     if isinstance(votes, ResultData):
         unknown = [None] * len(found.never_voted)
-        known = {"accuracy": votes.accuracy, **known_intervals(votes)}
+        known = {"accuracy": votes.annotator_accuracy, **known_intervals(votes)}
         columns |= {name: [*values, *unknown] for name, values in known.items()}
     if truth is not None:
         codes = truth_codes(found, truth, with_gold=True)

@@ -134,7 +134,7 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
         "annotator": result.annotator_names.take(np.append(np.int32(MISSING), who[order])),
         "vote": result.class_names.take(np.append(np.int32(MISSING), voted[order])),
         "weight": np.append(_prior_weight(result, label, other), weight[order]),
-        "accuracy": [None, *result.accuracy[who[order]].tolist()],
+        "accuracy": [None, *result.annotator_accuracy[who[order]].tolist()],
     }
     return make_frame(columns, like=result.annotator_names)
 

@@ -107,7 +107,7 @@ class Plan:
             "annotator": result.annotator_names.take(who.astype(np.int32)),
             "advice": [each.action for each in self.advice],
             "n_votes": result.votes_per_annotator[who],
-            "accuracy": result.accuracy[who],
+            "accuracy": result.annotator_accuracy[who],
             "why": [each.why for each in self.advice],
         }
         return own_name(make_frame(columns, like=result.annotator_names), result.annotations, 1)
@@ -162,7 +162,7 @@ def expected_gains(
             raise InputError(f"there is no annotator {list(annotators)[int(np.argmin(codes))]!r}")
         is_named = np.isin(np.arange(len(activity)), codes)
         activity = np.where(is_named, activity / activity[is_named].sum(), 0.0)
-    group = _groups(result.accuracy, activity)
+    group = _groups(result.annotator_accuracy, activity)
     n_groups = int(group.max()) + 1
     matrices = group_matrices(result, activity, group, n_groups)
     task, annotator, _ = result.annotations.votes()
@@ -174,7 +174,7 @@ def expected_gains(
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        # methods are overconfident on tasks with few votes (docs/guides/next.md)
+        # methods are overconfident on tasks with few votes (docs/guides/next_votes.md)
         roots = np.sqrt(result.posterior[rows], dtype=np.float64)
         gain[rows] = _gains(roots / roots.sum(axis=1, keepdims=True), matrices, left[rows])
 
@@ -207,7 +207,7 @@ def _groups(accuracy: Floats, activity: Floats) -> Integers:
 
 def _advice(result: ResultData) -> list[Advice]:
     """Return advice on annotators who are clearly less accurate than the median."""
-    n_votes, accuracy = result.votes_per_annotator, result.accuracy
+    n_votes, accuracy = result.votes_per_annotator, result.annotator_accuracy
     judged = n_votes >= MIN_VOTES
     usual = float(np.median(accuracy[judged])) if judged.any() else 0.0
     worse = np.flatnonzero(judged & (suggested_accuracies(result)[1] < usual - MIN_GAP))

@@ -114,7 +114,7 @@ def _labels_of(result: ResultData) -> dict[str, Label]:
     """Return labels by the text of the task: the export may have the text "7" where the result has
     the number.
     """
-    classes = to_list(result.label) if result.label_sets is None else result.sets()
+    classes = to_list(result.label) if result.label_sets is None else result.label_lists()
     rows = zip(to_list(result.task_names), classes, result.confidence.tolist(), strict=True)
     agent = f"finegold {result.method}"
     return {text_of(task): Label(label, confidence, agent) for task, label, confidence in rows}

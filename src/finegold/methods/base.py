@@ -84,14 +84,14 @@ class Method(ABC):
         earlier: The counts of an earlier run that `with_prior` set.
         name: The name of the method, as in `finegold.aggregate(votes, "name")`. Required.
         takes_gold: Whether known truths (`block.gold`) are kept and learned from.
-        has_bound: Whether `bound` returns something that never falls from sweep to sweep.
+        has_objective: Whether `objective` returns something that never falls from sweep to sweep.
         divisible: Whether blocks of tasks can be processed one by one, on other machines as well.
         takes_prior: Whether it adds the counts of an earlier run, `earlier` of shape [annotator,
             vote, truth], to its own.
         fixed_passes: Whether the number of sweeps is part of the method, so that "converged" would
             say nothing.
         random_start: Whether the result depends on the seed.
-        n_restarts: How often the fit starts anew; the best bound wins.
+        n_restarts: How often the fit starts anew; the highest objective wins.
         order: With K classes, it keeps K^order numbers per annotator, or next to none if 0: a fit
             that cannot fit into memory is refused.
         learned_per_task: Names of arrays in `block.state` that a result keeps, with a number per
@@ -105,7 +105,7 @@ class Method(ABC):
 
     name: ClassVar[str]
     takes_gold: ClassVar[bool] = True
-    has_bound: ClassVar[bool] = False
+    has_objective: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = False
     fixed_passes: ClassVar[bool] = False
@@ -173,7 +173,7 @@ class Method(ABC):
         """
         return statistics
 
-    def bound(self, parameters: Any, statistics: Any) -> float:
+    def objective(self, parameters: Any, statistics: Any) -> float:
         """Return what the method maximises, at the parameters of a sweep and the statistics that it
         returned; NaN if there is no such thing.
         """
@@ -183,7 +183,7 @@ class Method(ABC):
         """Return whether the fit ends after these sweeps: by default, whether no posterior changed
         by `tolerance` in the last one.
         """
-        return steps[-1].change < self.tolerance
+        return steps[-1].largest_change < self.tolerance
 
     @abstractmethod
     def learned(self, parameters: Any) -> Learned:

@@ -97,7 +97,7 @@ class BWA(Method):
         return before._replace(mu=mu, w=w, active=statistics.unsettled > 0)
 
     def converged(self, steps: list[Step]) -> bool:
-        return steps[-1].change <= self.tolerance
+        return steps[-1].largest_change <= self.tolerance
 
     def learned(self, parameters: Parameters) -> Learned:
         weight = parameters.w[:, parameters.occurs].mean(axis=1)

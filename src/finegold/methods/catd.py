@@ -70,7 +70,7 @@ class CATD(Method):
         return _parameters(before.c, statistics)
 
     def converged(self, steps: list[Step]) -> bool:
-        return steps[-1].change <= self.tolerance
+        return steps[-1].largest_change <= self.tolerance
 
     def learned(self, parameters: Parameters) -> Learned:
         return Learned(class_prior=parameters.shares, statistics={"weight": parameters.q})

@@ -49,7 +49,7 @@ class DS(ConfusionMethod):
     """
 
     name: ClassVar[str] = "ds"
-    has_bound: ClassVar[bool] = True
+    has_objective: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     tolerance: float = 0.0
@@ -74,7 +74,7 @@ class DS(ConfusionMethod):
         n = statistics.n if self.earlier is None else statistics.n + self.earlier
         return _parameters(p, _shares(n, self.first_confusion(len(p))), n)
 
-    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
+    def objective(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the log-likelihood of votes and known truths for the parameters that the sweep
         used.
         """

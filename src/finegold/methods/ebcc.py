@@ -55,7 +55,7 @@ class EBCC(Method):
 
     name: ClassVar[str] = "ebcc"
     order: ClassVar[int] = 2
-    has_bound: ClassVar[bool] = True
+    has_objective: ClassVar[bool] = True
     random_start = True
 
     n_subtypes: int = setting(10, COUNT)
@@ -92,7 +92,7 @@ class EBCC(Method):
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
         return _parameters(before.alpha, statistics)
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def objective(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the ELBO with its constants. At the optimal rho, all terms in rho are its
         log-normalisers.
         """

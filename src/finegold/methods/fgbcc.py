@@ -68,7 +68,7 @@ class FGBCC(ConfusionMethod):
     """
 
     name: ClassVar[str] = "fgbcc"
-    # The prior moves, so the ELBO may fall: has_bound stays False.
+    # The prior moves, so the ELBO may fall: has_objective stays False.
 
     tolerance: float = 1e-6
     max_iterations: int = 1000
@@ -103,7 +103,7 @@ class FGBCC(ConfusionMethod):
         best = minimize(loss, mu.ravel(), jac=True, method="L-BFGS-B", options=LBFGS)
         return np.asarray(best.x).reshape(mu.shape)
 
-    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
+    def objective(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         log_tau, log_v = parameters.tau.log, parameters.log_v
         entropy = (
@@ -115,7 +115,7 @@ class FGBCC(ConfusionMethod):
     def converged(self, steps: list[Step]) -> bool:
         if len(steps) < 2:
             return False
-        old, new = steps[-2].bound, steps[-1].bound
+        old, new = steps[-2].objective, steps[-1].objective
         return abs(new - old) <= self.tolerance * abs(old)
 
     def learned(self, parameters: Parameters) -> Learned:

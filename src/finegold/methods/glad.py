@@ -94,7 +94,7 @@ class GLAD(Method):
         n_annotators = len(before.alpha)
 
         def loss(both: Floats) -> tuple[float, Floats]:
-            q, gradient = self.objective(block, votes, both[:n_annotators], both[n_annotators:])
+            q, gradient = self.log_posterior(block, votes, both[:n_annotators], both[n_annotators:])
             return -q, np.negative(gradient, out=gradient)
 
         best = self.search(loss, np.append(before.alpha, before.beta), before.lowest)
@@ -111,7 +111,7 @@ class GLAD(Method):
         bounds = np.column_stack([low, np.full_like(low, np.inf)])
         return minimize(loss, start, method="L-BFGS-B", jac=True, bounds=bounds, options=UNTIL_FLAT)
 
-    def objective(
+    def log_posterior(
         self, block: Block, votes: Ballots, alpha: Floats, beta: Floats
     ) -> tuple[float, Floats]:
         """Return the log posterior (Q plus the entropy of phi, plus the log priors) without its
@@ -124,14 +124,14 @@ class GLAD(Method):
         off = np.append(alpha, beta) - 1
         return q - 0.5 * float(np.sum(off**2)), np.concatenate([by_alpha, by_beta]) - off
 
-    def bound(self, parameters: State, statistics: State) -> float:
+    def objective(self, parameters: State, statistics: State) -> float:
         """Return the log posterior after the last step; before the first one, Q with alpha = beta
         = 1.
         """
         return parameters.q
 
     def converged(self, steps: list[Step]) -> bool:
-        return len(steps) > 1 and steps[-1].change <= self.tolerance
+        return len(steps) > 1 and steps[-1].largest_change <= self.tolerance
 
     def learned(self, parameters: State) -> Learned:
         prior = parameters.tau / parameters.tau.sum()

@@ -70,7 +70,7 @@ class HDS(ConfusionMethod):
     """
 
     name: ClassVar[str] = "hds"
-    has_bound: ClassVar[bool] = True
+    has_objective: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     class_prior: Literal["votes", "flat"] = setting("votes", ("votes", "flat"))
@@ -87,7 +87,7 @@ class HDS(ConfusionMethod):
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         return self._parameters(before.u, before.alpha, statistics.tau, statistics.n)
 
-    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
+    def objective(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return a lower bound of log p(votes | alpha, u), from the parameters of the sweep and the
         phi it computed.
         """

@@ -78,7 +78,7 @@ class IBCC(Method):
     inference: Literal["ep", "vb"] = setting("vb", ("ep", "vb"))
 
     @property
-    def has_bound(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
+    def has_objective(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
         return self.inference == "vb"
 
     def prior(self, n_classes: int) -> Floats:
@@ -118,11 +118,11 @@ class IBCC(Method):
         log_v = v.log.transpose(0, 2, 1).copy()
         return Parameters(g, a, Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior))
 
-    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
+    def objective(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         g, a, vb = parameters
         if vb is None:
-            return super().bound(parameters, statistics)
+            return super().objective(parameters, statistics)
         of_tau, of_v = np.vdot(1 - g, vb.log_tau), np.vdot(self._expected(len(g)) - a, vb.log_v)
         return float(statistics.log_norm + of_tau + of_v + vb.log_beta)
 

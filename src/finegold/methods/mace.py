@@ -67,7 +67,7 @@ class MACE(Method):
 
     name: ClassVar[str] = "mace"
     order: ClassVar[int] = 1
-    has_bound: ClassVar[bool] = True
+    has_objective: ClassVar[bool] = True
     random_start = True
 
     max_iterations: int = 50
@@ -107,7 +107,7 @@ class MACE(Method):
         logs = theta.log[:, 1], theta.log[:, :1] + xi.log
         return Parameters(statistics.tau, theta.counts, xi.counts, *logs, float(divergence))
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def objective(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi and r it computed."""
         return statistics.log_norm - parameters.divergence
 

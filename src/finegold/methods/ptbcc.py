@@ -84,7 +84,7 @@ class PTBCC(Method):
     """
 
     name: ClassVar[str] = "ptbcc"
-    has_bound: ClassVar[bool] = True
+    has_objective: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     n_prototypes: int = setting(2, COUNT)
@@ -166,7 +166,7 @@ class PTBCC(Method):
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
         return _parameters(before.priors, statistics.tau, *_with_first(statistics, before))
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def objective(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return (4), with constants, of the parameters that the sweep used and the phi and theta
         it computed.
         """

@@ -113,7 +113,7 @@ class TiReMGE(Method):
             weights.append(w - rate * momentum[-1] / (np.sqrt(scale[-1]) + EPSILON))
         return Parameters(weights, momentum, scale, steps, statistics.reliability, statistics.tau)
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def objective(self, parameters: Parameters, statistics: Statistics) -> float:
         return -statistics.loss
 
     def learned(self, parameters: Parameters) -> Learned:

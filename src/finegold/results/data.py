@@ -23,9 +23,9 @@ class Step(NamedTuple):
     restart: int
     iteration: int
     # largest change of a posterior
-    change: float
+    largest_change: float
     # NaN if the method has none
-    bound: float
+    objective: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
     # importing it takes as long as importing NumPy twice
     from scipy.special import betaincinv
 
-    votes, share = result.votes_per_annotator + 2, result.accuracy
+    votes, share = result.votes_per_annotator + 2, result.annotator_accuracy
     right, wrong = np.maximum(share * votes, 1e-9), np.maximum((1 - share) * votes, 1e-9)
     return betaincinv(right, wrong, 0.025), betaincinv(right, wrong, 0.975)
 
@@ -143,10 +143,10 @@ class ResultData:
     votes_per_task: NDArray[np.int64]
     gold: Codes
     votes_per_annotator: NDArray[np.int64]
-    agreement: Floats
-    accuracy: Floats
-    accuracy_low: Floats
-    accuracy_high: Floats
+    annotator_agreement: Floats
+    annotator_accuracy: Floats
+    annotator_accuracy_low: Floats
+    annotator_accuracy_high: Floats
     learned: Learned
     steps: list[Step]
     annotations: Annotations
@@ -173,7 +173,7 @@ class ResultData:
         texts = [SEPARATOR.join(names[code] for code in codes) for codes in self.label_sets]
         return Names(texts)[self.label_codes]
 
-    def sets(self) -> list[list[Any]]:
+    def label_lists(self) -> list[list[Any]]:
         """Return the labels of each task: the classes of its set, or a list of one label.
 
         Returns:
@@ -206,19 +206,14 @@ class ResultData:
         return self.steps[-1].iteration
 
     @property
-    def bound(self) -> Floats:
+    def objective(self) -> Floats:
         """The objective of the method after each iteration; NaN if it has none."""
-        return np.array([step.bound for step in self.steps])
-
-    @property
-    def change(self) -> Floats:
-        """The largest change of a posterior in each iteration."""
-        return np.array([step.change for step in self.steps])
+        return np.array([step.objective for step in self.steps])
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks,"
-            f" {len(self.accuracy):,} annotators, {len(self.class_names):,}"
+            f" {len(self.annotator_accuracy):,} annotators, {len(self.class_names):,}"
             f" {'classes' if self.label_sets is None else 'options'}; {self.stopped})"
         )
 
@@ -259,10 +254,10 @@ def summarise(
         votes_per_task=annotations.votes_per_task,
         gold=annotations.gold,
         votes_per_annotator=votes,
-        agreement=agreed / votes,
-        accuracy=accuracy,
-        accuracy_low=low,
-        accuracy_high=high,
+        annotator_agreement=agreed / votes,
+        annotator_accuracy=accuracy,
+        annotator_accuracy_low=low,
+        annotator_accuracy_high=high,
         learned=learned,
         steps=steps,
         annotations=annotations,

@@ -47,7 +47,7 @@ def _rows(result: ResultData) -> Floats:
     learned = result.learned
     if learned.confusion is not None:
         return learned.confusion
-    return result.accuracy if learned.weights is None else learned.weights
+    return result.annotator_accuracy if learned.weights is None else learned.weights
 
 
 def _of(result: ResultData, rows: Floats, classes: Integers) -> Floats:

@@ -243,7 +243,7 @@ def set_figures(
     """Return metrics for these tasks: the share of sets that are right as a whole, micro F1 = 2
     right / (labels + true) over all options, and macro F1, its mean over the true options.
     """
-    sets = result.sets()
+    sets = result.label_lists()
     labels = [set(sets[code]) for code in task]
     pairs = list(zip(labels, truth, strict=True))
     right = Counter(option for own, true in pairs for option in own & true)

@@ -169,9 +169,9 @@ def annotators_table(result: ResultData) -> Any:
     columns: dict[str, Any] = {
         "annotator": result.annotator_names,
         "n_votes": result.votes_per_annotator,
-        "accuracy": result.accuracy,
+        "accuracy": result.annotator_accuracy,
         **known_intervals(result),
-        "agreement": result.agreement,
+        "agreement": result.annotator_agreement,
     }
     weights = result.learned.weights
     for s in range(0 if weights is None else weights.shape[1]):
@@ -181,7 +181,10 @@ def annotators_table(result: ResultData) -> Any:
 
 def known_intervals(result: ResultData) -> dict[str, Any]:
     """Return the columns of the intervals of accuracies, null where gold truths are too few."""
-    bounds = {"accuracy_low": result.accuracy_low, "accuracy_high": result.accuracy_high}
+    bounds = {
+        "accuracy_low": result.annotator_accuracy_low,
+        "accuracy_high": result.annotator_accuracy_high,
+    }
     return {name: pl.Series(values).fill_nan(None) for name, values in bounds.items()}
 
 

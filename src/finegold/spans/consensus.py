@@ -134,7 +134,9 @@ def aggregate(marks: Marks, method: Any = None, **options: Any) -> SpanResult:
         classes.to_numpy(),
     )
     result = aggregate_votes(annotations, *([method] if method else []), **options)
-    weights = pl.DataFrame({"annotator": people, "weight": np.nan_to_num(result.accuracy, nan=0.5)})
+    weights = pl.DataFrame(
+        {"annotator": people, "weight": np.nan_to_num(result.annotator_accuracy, nan=0.5)}
+    )
     posterior = np.asarray(result.posterior)
     labels = posterior[:, 1:].argmax(axis=1) + 1
     marked = (pl.col("label") != NOTHING).sum()

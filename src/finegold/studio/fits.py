@@ -183,7 +183,7 @@ def summarise(fitted: LoadedResult) -> dict[str, Any]:
     return {
         "n_tasks": len(result.label_codes),
         "n_votes": votes.n_votes,
-        "n_annotators": len(result.accuracy),
+        "n_annotators": len(result.annotator_accuracy),
         "n_classes": len(result.class_names),
         "n_unlabelled": len(result.unlabelled),
         "is_sets": fitted.is_sets,

@@ -256,7 +256,7 @@ class LoadedResult:
     def suspicions(self) -> list[str]:
         """What annotators do whose votes tell nothing."""
         if self.is_sets:
-            return [""] * len(self.result.accuracy)
+            return [""] * len(self.result.annotator_accuracy)
         return [KINDS.get(kind, "") for kind in spam(self.result).kind]
 
     @cached_property

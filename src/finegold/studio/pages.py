@@ -52,7 +52,7 @@ def summary(project: ProjectDep) -> Row:
         "sentences": sentences,
         "n_tasks": len(shown.labelled.label_codes),
         "n_votes": shown.votes.n_votes,
-        "n_annotators": len(result.accuracy),
+        "n_annotators": len(result.annotator_accuracy),
         "n_truths": len(judging.truth_rows(project)),
         "n_accepted": int(states["accepted"].sum()),
         "n_checked": len(measuring.checked_truths(project)),

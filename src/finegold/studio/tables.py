@@ -132,10 +132,10 @@ def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()])
     """Return a page of annotators, and whom to retrain or drop, as `finegold next` does."""
     shown, result = project.shown, project.shown.result
     keys = {
-        "annotator": np.arange(len(result.accuracy)),
+        "annotator": np.arange(len(result.annotator_accuracy)),
         "n_votes": result.votes_per_annotator,
-        "accuracy": result.accuracy,
-        "agreement": result.agreement,
+        "accuracy": result.annotator_accuracy,
+        "agreement": result.annotator_agreement,
     }
     total, codes = _page(keys, wanted, shown.containing(wanted.search, "annotator"))
     names = result.annotator_names
@@ -159,7 +159,7 @@ def _checked(project: Project) -> tuple[Codes, Codes]:
     right. Tasks that were judged because they are doubtful would say less of everybody.
     """
     shown, votes = project.shown, project.shown.votes
-    n = len(shown.result.accuracy)
+    n = len(shown.result.annotator_accuracy)
     checked = list(measuring.checked_truths(project).values())
     if shown.is_sets or not checked:
         return np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -189,10 +189,10 @@ def _lines(project: Project, codes: Sequence[int]) -> list[Row]:
                 "at": code,
                 "annotator": text_of(names[code]),
                 "n_votes": int(result.votes_per_annotator[code]),
-                "accuracy": round(float(result.accuracy[code]), 4),
+                "accuracy": round(float(result.annotator_accuracy[code]), 4),
                 "low": low,
                 "high": high,
-                "agreement": round(float(result.agreement[code]), 4),
+                "agreement": round(float(result.annotator_agreement[code]), 4),
                 "n_known": n,
                 "right": int(right[code]),
                 "suspicion": suspicions[code],
@@ -205,7 +205,7 @@ def _lines(project: Project, codes: Sequence[int]) -> list[Row]:
 def annotator(project: ProjectDep, at: int) -> Row:
     """Return an annotator with their confusion matrix."""
     shown, result = project.shown, project.shown.result
-    if at >= (n := len(result.accuracy)):
+    if at >= (n := len(result.annotator_accuracy)):
         raise Problem(404, "There is no such annotator", f"There are {n:,}, from zero.")
     matrix, classes = None, np.zeros(0, np.int64)
     if not shown.is_sets and result.learned.has_matrices:

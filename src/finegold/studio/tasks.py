@@ -85,7 +85,7 @@ def _votes(result: LoadedResult, code: int) -> Row:
         {
             "annotator": text_of(data.annotator_names[j]),
             "label": texts[k],
-            "accuracy": round(float(data.accuracy[j]), 4),
+            "accuracy": round(float(data.annotator_accuracy[j]), 4),
             # how much it speaks for the label, and against the rival
             "weight": round(weight, 3) if np.isfinite(weight) else None,
         }

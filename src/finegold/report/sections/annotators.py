@@ -36,9 +36,9 @@ MAX_CELLS = 6000
 
 def annotators(subject: Subject) -> View:
     result, correlated = subject.result, subject.trust.correlated
-    n, n_votes = len(result.accuracy), result.votes_per_annotator
+    n, n_votes = len(result.annotator_accuracy), result.votes_per_annotator
     # the most accurate first
-    order = np.lexsort((-n_votes, -result.accuracy))
+    order = np.lexsort((-n_votes, -result.annotator_accuracy))
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(1, n + 1)
     # right votes, and all, on tasks with known truth
@@ -56,12 +56,12 @@ def annotators(subject: Subject) -> View:
             "annotator": texts(result.annotator_names, codes),
             "code": codes,
             "n_votes": n_votes[codes],
-            "accuracy": result.accuracy[codes],
+            "accuracy": result.annotator_accuracy[codes],
             # None without known truths
-            "low": result.accuracy_low[codes],
-            "high": result.accuracy_high[codes],
+            "low": result.annotator_accuracy_low[codes],
+            "high": result.annotator_accuracy_high[codes],
             "rank": rank[codes],
-            "agreement": result.agreement[codes],
+            "agreement": result.annotator_agreement[codes],
             # of correlated annotators; 0 for none
             "group": correlated.group[codes] + 1,
             "suspicion": [KINDS.get(each, "") for each in kind[codes]],
@@ -91,14 +91,14 @@ def annotators(subject: Subject) -> View:
     chance = float(result.posterior.mean(axis=0).max())
     return {
         "n": n,
-        "mean": float(np.average(result.accuracy, weights=n_votes)),
-        "lowest": plain(result.accuracy.min()),
-        "highest": plain(result.accuracy.max()),
+        "mean": float(np.average(result.annotator_accuracy, weights=n_votes)),
+        "lowest": plain(result.annotator_accuracy.min()),
+        "highest": plain(result.annotator_accuracy.max()),
         # accuracy of always voting for the most frequent class, and who is better by the labels
         "chance": chance,
-        "n_better": int((result.accuracy > chance).sum()),
+        "n_better": int((result.annotator_accuracy > chance).sum()),
         # with an interval, from tasks with known truths
-        "n_known": int(np.isfinite(result.accuracy_low).sum()),
+        "n_known": int(np.isfinite(result.annotator_accuracy_low).sum()),
         "rows": table(rows),
         "shown": rows_shown,
         "ranking": table(ranked),

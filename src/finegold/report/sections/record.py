@@ -81,9 +81,13 @@ def record(subject: Subject) -> View:
         "result": result,
         "about": about,
         "settings": settings,
-        # iterations with the largest change of a probability, and with the bound
-        "changes": [(s.iteration, s.change) for s in steps if s.change and math.isfinite(s.change)],
-        "bounds": [(s.iteration, s.bound) for s in steps if math.isfinite(s.bound)],
+        # iterations with the largest change of a probability, and with the objective
+        "changes": [
+            (s.iteration, s.largest_change)
+            for s in steps
+            if s.largest_change and math.isfinite(s.largest_change)
+        ],
+        "objective": [(s.iteration, s.objective) for s in steps if math.isfinite(s.objective)],
         "versions": list(versions.items()),
         "command": subject.command or " ".join(command),
     }

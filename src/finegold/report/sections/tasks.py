@@ -78,7 +78,10 @@ def _row(
     weights = plain(evidence(result, listed, labels, np.full_like(labels, label), against))
     # the strongest support for the label first
     order = np.argsort(-np.asarray(weights), kind="stable").tolist()
-    names, accuracies = texts(result.annotator_names, listed), plain(result.accuracy[listed])
+    names, accuracies = (
+        texts(result.annotator_names, listed),
+        plain(result.annotator_accuracy[listed]),
+    )
     seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
     # the class with most votes first
     seen = seen[np.lexsort((-phi[seen], -counts[seen]))]
