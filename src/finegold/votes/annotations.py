@@ -274,7 +274,7 @@ class Annotations:
             >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
             ([2], ['b'])
         """
-        if hasattr(matrix, "columns"):
+        if hasattr(type(matrix), "columns"):
             how = 'finegold.read(frame, layout="wide", missing=[-1])'
             raise InputError(f"this is a data frame, not a matrix; read it with {how}")
         try:

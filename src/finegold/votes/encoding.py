@@ -265,10 +265,11 @@ def _refuse_lists(values: pl.Series) -> None:
         return
     value = values.drop_nulls().to_list()[:1]
     problem = f'column "{values.name}" holds a {type(value[0]).__name__ if value else "list"}'
-    remedy = use(
-        "if an annotation tool wrote the file", format=Placeholder("TOOL"), text="to name the tool"
-    )
-    raise InputError(f"{problem}; expected text, numbers or booleans", remedies=[remedy])
+    remedies = [
+        use("if lists are sets of labels", multi=True),
+        use("if an annotation tool wrote the file", format=Placeholder("TOOL")),
+    ]
+    raise InputError(f"{problem}; expected text, numbers or booleans", remedies=remedies)
 
 
 def _is_plain(values: pl.Series) -> bool:
