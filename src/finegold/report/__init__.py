@@ -46,7 +46,7 @@ def write_report(
     kind = "Sets of labels" if has_sets else "Labels"
     about = (
         f"{result.method} on {result.votes_per_task.sum():,} votes by"
-        f" {count(len(result.accuracy), 'annotator')} on"
+        f" {count(len(result.annotator_accuracy), 'annotator')} on"
         f" {count(len(result.votes_per_task), 'task')},"
         f" {count(len(result.class_names), 'class', 'es')}"
     )
