@@ -114,6 +114,75 @@ def test_the_intraclass_correlation_is_the_published_one_and_missing_votes_do_no
     assert np.mean(found) == pytest.approx(4 / 7, abs=0.02)
 
 
+# examples of irrCAC, of pingouin, and of J. Landis and G. Koch (1977): tasks by what two annotators said
+DIAGNOSIS = [[40, 4, 4, 17], [6, 25, 2, 13], [4, 1, 21, 12], [15, 5, 9, 45]]
+ABSTRACTORS = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
+SCLEROSIS = [[38, 5, 0, 1], [33, 11, 3, 0], [10, 14, 5, 6], [3, 7, 3, 10]]
+WINE = [
+    [1, 2, 0, 1],
+    [1, 3, 3, 2],
+    [3, 8, 1, 4],
+    [6, 4, 3, 3],
+    [6, 5, 5, 6],
+    [7, 5, 6, 2],
+    [8, 7, 7, 9],
+    [9, 9, 9, 8],
+]
+
+# values and standard errors by irrCAC 0.4.4 (fleiss, ac1, ac2, alpha), statsmodels 0.15.0 (cohen), pingouin 0.7.0 (icc)
+BY_OTHERS = [
+    (GWET, "ordinal", "fleiss", 0.81794, None),
+    (GWET, "ordinal", "ac2", 0.85874, None),
+    (GWET, "interval", "fleiss", 0.86494, None),
+    (GWET, "interval", "ac2", 0.91400, None),
+    (GWET, "interval", "alpha", 0.84911, None),
+    (SHROUT, "nominal", "ac1", -0.07692, 0.03135),
+    (SHROUT, "ordinal", "ac2", 0.10843, 0.08130),
+    (SHROUT, "interval", "ac2", 0.31511, 0.12219),
+    (SHROUT, "interval", "alpha", 0.14731, None),
+    (SHROUT, "interval", "icc", 0.28976, None),
+    (WINE, "ordinal", "fleiss", 0.50587, 0.15403),
+    (WINE, "interval", "ac2", 0.73405, 0.12212),
+    (WINE, "interval", "alpha", 0.70688, None),
+    (WINE, "interval", "icc", 0.72769, None),
+    (DIAGNOSIS, "nominal", "fleiss", 0.43034, 0.04634),
+    (DIAGNOSIS, "nominal", "ac1", 0.45616, 0.04355),
+    (DIAGNOSIS, "nominal", "alpha", 0.43162, None),
+    (DIAGNOSIS, "nominal", "cohen", 0.43150, 0.04597),
+    (ABSTRACTORS, "nominal", "fleiss", 0.79624, 0.05935),
+    (ABSTRACTORS, "nominal", "ac1", 0.84933, 0.04344),
+    (ABSTRACTORS, "nominal", "cohen", 0.79641, 0.05891),
+    (SCLEROSIS, "nominal", "cohen", 0.20794, 0.05046),
+    (SCLEROSIS, "ordinal", "cohen", 0.37973, 0.05167),
+    (SCLEROSIS, "interval", "cohen", 0.52458, 0.06006),
+    (SCLEROSIS, "ordinal", "fleiss", 0.34847, 0.05978),
+    (SCLEROSIS, "ordinal", "ac2", 0.46511, 0.05145),
+    (SCLEROSIS, "interval", "fleiss", 0.49699, 0.06893),
+    (SCLEROSIS, "interval", "ac2", 0.62209, 0.05548),
+    (SCLEROSIS, "interval", "icc", 0.52626, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "level", "figure", "value", "error"), BY_OTHERS)
+def test_figures_and_their_errors_are_those_of_other_libraries(table, level, figure, value, error):
+    rows = table
+    if table in (DIAGNOSIS, ABSTRACTORS, SCLEROSIS):
+        cells = [(i, j, n) for i, row in enumerate(table, 1) for j, n in enumerate(row, 1)]
+        rows = [[i, j] for i, j, n in cells for _ in range(n)]
+    classes = sorted({label for row in rows for label in row} - {None})
+    found = finegold.agreement(annotations(rows, classes=classes), level=level)
+    assert getattr(found, figure) == pytest.approx(value, abs=6e-6)
+    if error:
+        # statsmodels divides by the number of tasks, and not by one less
+        error *= (len(rows) / (len(rows) - 1)) ** 0.5 if figure == "cohen" else 1
+        assert found.estimates[figure].error == pytest.approx(error, abs=6e-6)
+    if len(rows) >= 100:
+        low, high = found.interval(figure)
+        assert (low, high) == pytest.approx(
+            value + np.array([-1, 1]) * 1.96 * found.estimates[figure].error, abs=1e-4
+        )
+
+
 @pytest.mark.parametrize(
     ("level", "weights"), [("nominal", None), ("ordinal", "linear"), ("interval", "quadratic")]
 )
@@ -164,8 +233,8 @@ def crowd(noise, seed, n_tasks=200, n_annotators=4):
 def test_the_difference_of_two_agreements_is_paired_over_tasks():
     same, other = (annotations(crowd(0.3, seed).tolist()) for seed in (1, 2))
     found = to_polars(finegold.agreement(same).minus(finegold.agreement(same)))
-    assert found["difference"].to_list() == [0, 0, 0]
-    assert found["p"].to_list() == [1, 1, 1]
+    assert found["difference"].to_list() == [0] * 4
+    assert found["p"].to_list() == [1] * 4
     clear = finegold.agreement(annotations(crowd(0.1, 3).tolist()))
     table = to_polars(clear.minus(finegold.agreement(other)))
     assert (table["low"] > 0).all()
@@ -205,7 +274,7 @@ def test_groups_of_annotators_are_compared_within_and_between(tmp_path):
         "agreement", other, "--group", "team"
     ).stderr.replace("\n", " ")
     found = json_of("agreement", file, "--minus", file)["difference"]
-    assert [row["difference"] for row in found] == [0, 0, 0]
+    assert [row["difference"] for row in found] == [0] * 4
 
 
 def test_a_level_or_a_figure_that_does_not_fit_is_said():

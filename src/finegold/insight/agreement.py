@@ -183,7 +183,7 @@ class Agreement:
         """Return the 95 % confidence interval of a figure.
 
         Args:
-            name ({"alpha", "fleiss", "ac1", "ac2", "icc"}): The figure.
+            name ({"alpha", "fleiss", "cohen", "ac1", "ac2", "icc"}): The figure.
 
         Returns:
             tuple of two floats: The lower and the upper end; NaN if fewer than 100 tasks have votes
@@ -341,7 +341,7 @@ def agreement(
         single = Annotations.from_codes(*majority_of_repeats(*single.votes()), *names)
     N, scale = counts_of(single), _scale(single, level)
     weights = None if scale is None else _weights(scale, level)
-    pairs, note = annotator_pairs(single, MIN_SHARED_TASKS, weights)
+    pairs, influence, note = annotator_pairs(single, MIN_SHARED_TASKS, weights)
     # of ordered classes, alpha compares mean ranks among all votes on tasks with two votes
     totals = N[N.sum(axis=1) >= 2].sum(axis=0)
     ranks = np.cumsum(totals) - totals / 2 if level == "ordinal" else scale
@@ -350,16 +350,17 @@ def agreement(
     estimates["ac1" if weights is None else "ac2"] = gwet
     if scale is not None:
         estimates["icc"] = icc(single, scale)
-    n, kappa = N.sum(axis=1), pairs.excess
-    several, known = n >= 2, ~np.isnan(kappa)
-    names_of_all = ("alpha", "fleiss", "ac1", "ac2", "icc")
+    known = ~np.isnan(pairs.excess)
+    if known.any():
+        # Light's kappa: pairs of annotators are weighted by the number of shared tasks
+        kappa = float(np.average(pairs.excess[known], weights=pairs.shared[known]))
+        estimates["cohen"] = Estimate(kappa, influence, int((influence != 0).sum()))
+    n = N.sum(axis=1)
+    several = n >= 2
+    names_of_all = ("alpha", "fleiss", "cohen", "ac1", "ac2", "icc")
     return Agreement(
         level=level,
         **{name: estimates.get(name, UNDEFINED).value for name in names_of_all},
-        # Light's kappa: pairs of annotators are weighted by the number of shared tasks.
-        cohen=float(np.average(kappa[known], weights=pairs.shared[known]))
-        if any(known)
-        else np.nan,
         observed=float(_agreeing(N)[several].mean()) if any(several) else np.nan,
         self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
         n_tasks=int(several.sum()),

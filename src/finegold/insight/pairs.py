@@ -96,11 +96,12 @@ def group_pairs(
 
 def annotator_pairs(
     votes: Annotations, least: int, weights: Floats | None = None
-) -> tuple[AnnotatorPairs, str]:
-    """Return the pairs of annotators with at least so many tasks, and a note on pairs of votes that
-    were left out. With weights [K, K], votes agree in part.
+) -> tuple[AnnotatorPairs, Floats, str]:
+    """Return the pairs of annotators with at least so many tasks; how much each task moves the mean
+    of their kappas, weighted by the tasks; and a note on pairs of votes that were left out. With
+    weights [K, K], votes agree in part.
     """
-    one, other, _, note = vote_pairs(votes)
+    one, other, task, note = vote_pairs(votes)
     who, label, K = votes.annotator.astype(np.int64), votes.votes()[2], votes.n_classes
     swap = who[one] > who[other]
     one, other = np.where(swap, other, one), np.where(swap, one, other)
@@ -114,4 +115,15 @@ def annotator_pairs(
     near = counts if weights is None else csr_array(counts @ weights)
     chance = (near * others).sum(axis=1) / shared**2
     agreed = np.bincount(pair, agree, minlength=n) / shared
-    return AnnotatorPairs(first, second, shared, agreed, chance), note
+    found = AnnotatorPairs(first, second, shared, agreed, chance)
+    # of each pair of votes: what chance agreement gains, and then kappa; NaN where it is undefined
+    toward = others if weights is None else csr_array(others @ weights)
+    slope = (near[pair, of_second] + toward[pair, of_first]) / shared[pair] - 2 * chance[pair]
+    kappa = found.excess[pair]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gained = (agree - agreed[pair] - (1 - kappa) * slope) / (1 - chance[pair])
+    n_known = max(int((~np.isnan(kappa)).sum()), 1)
+    moved = np.nan_to_num(gained + kappa - np.nansum(kappa) / n_known) / n_known
+    influence = np.zeros(votes.n_tasks)
+    np.add.at(influence, task[rows], moved)
+    return found, influence, note
