@@ -2,7 +2,7 @@
 
 A long table has a row per vote, a wide one a row per task and a column per annotator, and a
 transposed one a row per annotator and a column per task. Names decide first, then values; where
-both leave a doubt, the error says what the table looks like and which options would read it.
+both leave a doubt, the table is taken for a long one, and the error names the options.
 """
 
 from __future__ import annotations
@@ -369,26 +369,22 @@ SOME_ROWS, CLEAR = 10, 0.2
 
 
 class Shape(NamedTuple):
-    """What a table with several votes per row looks like."""
+    """A table with several votes per row."""
 
     is_transposed: bool
     # the column that names the rows
     ids: Any
     # the columns that hold votes
     votes: list[Any]
-    # why it may be something else
-    doubt: str = ""
     # columns without votes
-    aside: Sequence[Any] = ()
+    aside: Sequence[Any]
 
 
 def guess_shape(opened: Table, task: Any) -> Shape | None:
-    """Return the shape of a wide or transposed table, or None if nothing speaks for one."""
-    labelled = [column for column in opened.columns if bare_name(column) in LABEL.words]
-    columns = [column for column in opened.columns if column not in labelled]
-    # beside columns of annotators, a label may be the truth or what they agreed on
-    has_people = sum(map(names_person, columns)) > 1 and not candidates(columns, ANNOTATOR)
-    if len(columns) > MOST_COLUMNS or (labelled and not has_people):
+    """Return the shape of a wide or transposed table, or None if names or values leave a doubt."""
+    columns = opened.columns
+    has_label = any(bare_name(column) in LABEL.words for column in columns)
+    if has_label or len(columns) > MOST_COLUMNS:
         return None
     times = [survey_name(column) for column in columns if survey_name(column) in TIMES]
     if len(times) > 1 or (times and survey_name(columns[0]) == "timestamp"):
@@ -411,18 +407,16 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     rows = encode_ids(table[str(ids)], opened.is_text).codes
     named = rows[rows != MISSING]
     # a row is named once
-    if not groups or len(np.unique(named)) != len(named):
+    if len(groups) != 1 or len(np.unique(named)) != len(named):
         return None
-    votes = max(groups, key=len)
+    [votes] = groups
     if not is_transposed and sum(map(names_person, votes)) > 1:
-        votes = [name for name in votes if not _doubt_names([name], is_transposed=False)]
-    doubt = _doubt_names(votes, is_transposed) if len(groups) == 1 else ""
-    doubt = doubt or _doubt_values(labels, votes, groups, is_transposed)
-    if labelled and not doubt:
-        doubt = f"{list_names(labelled)} may be the truth or the votes"
-    known = {ids, *votes, *candidates(columns, TRUTH)}
-    aside = [name for name in columns if name not in known]
-    return Shape(is_transposed, ids, votes, doubt, aside)
+        votes = [name for name in votes if not (names_feature(name) or names_item(name))]
+    n_items = sum(map(names_item, votes))
+    are_named = n_items * 2 >= len(votes) if is_transposed else not n_items
+    if not are_named or any(map(names_feature, votes)):
+        return None
+    return _shape_of(labels, columns, votes, ids, is_transposed)
 
 
 def _shape_of_form(opened: Table, columns: Sequence[Any]) -> Shape | None:
@@ -436,8 +430,20 @@ def _shape_of_form(opened: Table, columns: Sequence[Any]) -> Shape | None:
     if not votes or len(votes) * 2 < len(others):
         return None
     ids = people[0] if people else None
-    aside = [column for column in columns if column not in {ids, *votes}]
-    return Shape(True, ids, votes, _doubt_values(labels, votes, groups, True), aside)
+    return _shape_of(labels, columns, votes, ids, True) if len(groups) == 1 else None
+
+
+def _shape_of(
+    labels: Mapping[Any, Column],
+    columns: Sequence[Any],
+    votes: list[Any],
+    ids: Any,
+    is_transposed: bool,
+) -> Shape | None:
+    known = {ids, *votes} if is_transposed else {ids, *votes, *candidates(columns, TRUTH)}
+    aside = [column for column in columns if column not in known]
+    are_votes = _are_votes([labels[name] for name in votes], is_transposed)
+    return Shape(is_transposed, ids, votes, aside) if are_votes else None
 
 
 def survey_name(column: Any) -> str:
@@ -510,53 +516,36 @@ def names_item(name: Any) -> bool:
     return is_item and not names_person(name)
 
 
-def _doubt_names(columns: Sequence[Any], is_transposed: bool) -> str:
-    """Return why the names may not be those of annotators (or of tasks, if transposed)."""
-    if features := [column for column in columns if names_feature(column)]:
-        return f"{listed(features, 6)} may be features of the tasks"
-    items = [column for column in columns if names_item(column)]
-    if is_transposed:
-        is_clear = len(items) * 2 >= len(columns)
-        return "" if is_clear else f"{listed(columns, 6)} may be features of people"
-    return f"{listed(items, 6)} may be tasks and not annotators" if items else ""
-
-
-def _doubt_values(
-    labels: Mapping[Any, Column], votes: Sequence[Any], groups: Sequence[Any], is_transposed: bool
-) -> str:
-    """Return why the values of these columns may not be votes."""
-    if len(groups) > 1:
-        return "other columns share other labels"
-    columns = [labels[name] for name in votes]
+def _are_votes(columns: Sequence[Column], is_transposed: bool) -> bool:
+    """Return whether the values of these columns look like votes."""
     names = sorted({value for column in columns for value in column.values})
     numbers = np.array([shortest_number(name) or "nan" for name in names], float)
     are_numbers = not np.isnan(numbers).any()
+    # measurements
     if are_numbers and (len(numbers) > MOST_NUMBERS or (numbers * 2 % 1 != 0).any()):
-        return "the numbers look like measurements"
+        return False
     n_votes = sum(column.filled for column in columns)
-    is_small = len(names) <= MOST_CLASSES and (
-        len(names) <= FEW_CLASSES or len(names) * 3 <= n_votes
-    )
-    if not is_small or Column("", np.empty(0, np.int32), names).are_texts:
-        return f"{len(names):,} different values are not a small set of classes"
+    are_few = len(names) <= FEW_CLASSES or len(names) * 3 <= n_votes
+    are_texts = Column("", np.empty(0, np.int32), names).are_texts
+    if are_texts or len(names) > MOST_CLASSES or not are_few:
+        return False
     if is_transposed:
-        return ""
+        return True
     # [row, column]
     own = [np.searchsorted(names, column.values) for column in columns]
     codes = np.stack([renumber(c.codes, new) for c, new in zip(columns, own, strict=True)], axis=1)
     whole = codes[(codes != MISSING).all(axis=1)]
     if are_numbers and len(whole) > 2 and len(np.unique(whole, axis=0)) > 1:
         _, times = np.unique(numbers[whole].sum(axis=1).round(6), return_counts=True)
+        # counts or shares
         if times.max() >= SAME_SUM * len(whole):
-            return "nearly every row has the same sum, so the columns may be counts or shares"
+            return False
     # Columns with the names of people need no agreement; others have to agree clearly.
     if sum(names_person(column.name) for column in columns) * 2 >= len(columns):
-        return ""
+        return True
     per_class = [(codes == code).sum(axis=1) for code in range(len(names))]
     rows, kappa = kappa_of(np.stack(per_class, axis=1))
-    if rows < SOME_ROWS or kappa < CLEAR or YES_NO.issuperset(map(str.casefold, names)):
-        return "the names of the columns do not say that they are annotators"
-    return ""
+    return rows >= SOME_ROWS and kappa >= CLEAR and not YES_NO.issuperset(map(str.casefold, names))
 
 
 def report_columns_aside(

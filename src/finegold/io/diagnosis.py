@@ -271,9 +271,7 @@ def describe_columns(table: pl.DataFrame) -> str:
     return listed(parts, MOST_DESCRIBED)
 
 
-def explain_lost_columns(
-    error: roles.LostColumnsError, opened: Table, shape: roles.Shape | None = None
-) -> InputError:
+def explain_lost_columns(error: roles.LostColumnsError, opened: Table) -> InputError:
     """Return the error with what the table looks like, and options that would read it."""
     columns, source = opened.columns, opened.sources[0] if opened.sources else None
     if source and not error.among and (header := wrong_header(source)) is not None:
@@ -303,31 +301,13 @@ def explain_lost_columns(
         if proposed := propose_long(tried, lost, error.known):
             remedy = use(text="if these are the columns", **proposed)
             return InputError(error.problem, error.where, [remedy])
-    problem, remedies = error.problem, list(error.remedies)
-    if shape is not None:
-        doubt, remedy = _explain_shape(shape)
-        problem, remedies = f"{problem}. {doubt}", [remedy, *remedies]
-    elif ANNOTATOR in error.lost and len(columns) > 2:
-        own = "if every annotator has a column of their own"
-        remedies.append(use(own, layout="wide", annotator=Placeholder("NAME,NAME")))
-    described = f"{problem}. The columns are {describe_columns(table)}"
+    remedies = list(error.remedies)
+    if ANNOTATOR in error.lost and len(columns) > 2 and not error.among:
+        names = Placeholder("NAME,NAME")
+        remedies += [
+            use("if every annotator has a column of their own", layout="wide", annotator=names),
+            use("if every row is an annotator", layout="transposed", task=names),
+            use("if columns hold numbers of votes", layout="counts", label=names),
+        ]
+    described = f"{error.problem}. The columns are {describe_columns(table)}"
     return InputError(described, error.where, remedies)
-
-
-def _explain_shape(shape: roles.Shape) -> tuple[str, Remedy]:
-    """Say what a table with several votes per row may be, and the options that would read it."""
-    names, ids = list(map(str, shape.votes)), str(shape.ids or "")
-    is_plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
-    task: dict[str, Any] = {"task": ids} if ids else {}
-    if "counts" in shape.doubt:
-        when = "if they are numbers of votes"
-        return shape.doubt.capitalize(), use(when, layout="counts", **task)
-    people: dict[str, Any]
-    if shape.is_transposed or all(map(roles.names_item, shape.votes)):
-        doubt = f", but {shape.doubt}" if shape.is_transposed else ""
-        people = {"annotator": ids} | ({"task": ",".join(names)} if is_plain else {})
-        remedy = use("if it is", layout="transposed", **people)
-        return f"It may be a table with a row per annotator and a column per task{doubt}", remedy
-    people = {"annotator": names} if is_plain else {}
-    remedy = use("if it is", layout="wide", **task, **people)
-    return f"It may be a table with a column per annotator, but {shape.doubt}", remedy

@@ -291,7 +291,7 @@ def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
     if layout in ("wide", "transposed"):
         return {"": read_cells(opened, options, layout == "transposed")}
     shape = None if options.names_columns else guess_shape(opened, options.task)
-    if shape is not None and not shape.doubt:
+    if shape is not None:
         findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)
         columns: dict[str, Any] = {"task": shape.ids, "annotator": shape.votes}
         if shape.is_transposed:
@@ -304,7 +304,7 @@ def _read_table(opened: Table, options: ReadOptions) -> dict[str, Annotations]:
     try:
         questions = read_long(opened, options)
     except LostColumnsError as error:
-        explained = explain_lost_columns(error, opened, shape)
+        explained = explain_lost_columns(error, opened)
         is_usual = any(dict(each.options) == PLAIN_COLUMNS for each in explained.remedies)
         if options.header or not is_usual:
             raise explained from None

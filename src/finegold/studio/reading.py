@@ -205,7 +205,7 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
     roles: dict[str, Any] = {}
     if log is not None:
         guess = {"shape": "judges", **log}
-    elif shape is not None and not shape.doubt:
+    elif shape is not None:
         kind, ids = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
         guess = {"shape": kind, ids: shape.ids, "columns": shape.votes}
     else:

@@ -325,7 +325,7 @@ HINTS_CASES = (
     _hint("no label", _long("task", "worker", "gold", "education", "start_time", task="task", annotator="worker"), "there is no label column"),
     _hint("two columns of tasks and no annotator", table([["task", "HIT", "who", "said"], *([f"t{t}", f"H{t // 5}", f"Z{w}", v] for t, w, v in VOTES)]), "--task task --annotator who --label said", pasted=60),
     _hint("a label by name that agrees with nobody", table([["tweet", "who", "valor", "second_label"], *([f"{t}x", f"Z{w}", v, "xyz"[(t * 7 + w * 5 + t * w) % 3]] for t, w, v in VOTES)]), "The columns are"),
-    _hint("numbered annotators beside a label", NUMBERED, "--annotator annotator1,annotator2,annotator3"),
+    _hint("numbered annotators beside a label", NUMBERED, "--layout wide"),
     _hint("statistics of workers", table([["worker", "n_tasks", "accuracy"], *([f"w{n}", n % 4 + 3, n / 20] for n in range(12))]), "The columns are"),
     _hint("settings", SETTINGS, "a single JSON object with the fields name, scripts, port", file="package.json"),
     _hint("columns in JSON", COLUMNS, "a single JSON object with the fields age, city", file="v.json"),

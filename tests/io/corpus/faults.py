@@ -48,7 +48,7 @@ FAULTS_CASES = (
     case("all annotators agree on everything", {"v.csv": long(lambda t, w, v: [t, w, t % 3])}, 60, "all annotators agree on all of 20 tasks"),
     case("figures about annotators", {"v.csv": by_task("worker,task,label", lambda t: [f"w{t}", t * 3, t * 7])}, 20, "20 classes in 20 votes"),
     case("one cell with a list", {"v.csv": long(lambda t, w, v: [t, w, "[1; 2]" if t * w == 1 else v])}, 60, "1 vote holds several labels, such as [1; 2]"),
-    case("counts with numeric headers", {"v.csv": COUNTS}, None, "every row has the same sum", "--layout counts"),
+    case("counts with numeric headers", {"v.csv": COUNTS}, None, "--layout counts", "--layout counts"),
     case("counts, called so", {"v.csv": COUNTS}, 100, "annotators are unknown", asks="--layout counts"),
     case("counts that are shares", {"v.csv": by_task("item,yes,no", lambda t: [t, 0.25, 0.75])}, None, "'0.25' is not a number of votes", asks="--layout counts"),
     case("a column of criteria", {"v.csv": CRITERIA}, None, 'asks 2 questions (the column "criterion"): "style" (60 votes), "truth" (60 votes)'),
