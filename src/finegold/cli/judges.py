@@ -4,6 +4,7 @@ everything, and how the systems that judges compared rank.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,8 @@ GATES_SHOWN, SYSTEMS_SHOWN, DISAGREEMENTS_SHOWN, CLASSES_SHOWN = 5, 12, 12, 6
 # the exit code of a gate that fails, and the word for all judges together in a gate
 GATE_FAILED, PANEL = 3, "panel"
 WIDTH_OF_TEXT = 40
+# the judge, the figure, the end of its interval, and the limit
+GATE = re.compile(r"(?:(.+):)?([^:.=]+)(?:\.(low|high))?=([+-]?(?:\d+\.?\d*|\.\d+))")
 # the figures of judges in the terminal with the ends of their intervals, and without them
 WITH_ENDS = ("correlation", "accuracy", "position_bias", "error")
 FIGURES_SHOWN = {
@@ -136,17 +139,17 @@ class Judges(OfLogs):
             broken += [f"{name}: {each}" if name else each for each in failed]
             results[name] = more | ({"failed_gates": failed} if gates else {})
         members = self.panel.split(",") if self.panel else None
-        files: dict[Any, Any] = {
-            path: frame_writer(partial(_stacked, found, make))
-            for path, make in (
-                (self.output, lambda name: found[name].table()),
-                (self.labels, lambda name: found[name].labels(members)),
-                (self.disagreements, lambda name: found[name].disagreements()),
-            )
-        }
         first = next(iter(found.values()))
-        files |= {self.report: first.report}
-        write_all(files | {self.save_panel: lambda path: fit(first.log, judges=members).save(path)})
+        files: dict[Any, Any] = {
+            self.output: frame_writer(lambda: _stacked(found, lambda one: one.table())),
+            self.labels: frame_writer(lambda: _stacked(found, lambda one: one.labels(members))),
+            self.disagreements: frame_writer(
+                lambda: _stacked(found, lambda one: one.disagreements())
+            ),
+            self.report: first.report,
+            self.save_panel: lambda path: fit(first.log, judges=members).save(path),
+        }
+        write_all(files)
         if self.json:
             every = {name: one.to_dict() | plain(results[name]) for name, one in found.items()}
             print_json(every.get("", {"criteria": every}))
@@ -181,21 +184,13 @@ class Gate(NamedTuple):
         """Read a gate such as gpt:accuracy.low=.75."""
         from finegold.insight.judges.scores import FIGURES
 
-        what, _, value = text.rpartition("=")
-        judge, _, figure = what.rpartition(":")
-        name, _, end = figure.strip().partition(".")
-        try:
-            gate = cls(judge.strip(), name, end or "value", float(value), sign)
-        except ValueError:
-            gate = None
-        if not what or gate is None or gate.limit != gate.limit:
+        if (found := GATE.fullmatch(text.strip())) is None:
             raise InputError(f"a gate needs FIGURE=NUMBER such as accuracy.low=.75, not {text!r}")
-        if name not in [*FIGURES, "cost"] or end not in ("", "low", "high"):
-            raise InputError(
-                f"there is no figure {figure.strip()!r}; a gate takes"
-                f" {', '.join([*FIGURES, 'cost'])}, and .low or .high for the end of the interval"
-            )
-        return gate
+        judge, name, end, limit = found.groups()
+        if name not in (known := [*FIGURES, "cost"]):
+            problem = f"there is no figure {name!r}; a gate takes {', '.join(known)}, and .low or"
+            raise InputError(f"{problem} .high for the end of the interval")
+        return cls(judge or "", name, end or "value", float(limit), sign)
 
     def failed(self, one: JudgeReport) -> list[str]:
         """Return why the gate fails. What is not known fails, too."""
@@ -221,18 +216,17 @@ class Gate(NamedTuple):
         return failed
 
 
-def _stacked(criteria: Iterable[str], make: Callable[[str], Any]) -> Any:
+def _stacked(found: Mapping[str, JudgeReport], make: Callable[[JudgeReport], Any]) -> Any:
     """Return the tables of several criteria as one, with a column that says which."""
     import polars as pl
 
     from finegold.votes.frames import to_polars
 
-    frames = {name: make(name) for name in criteria}
-    if list(frames) == [""]:
-        return frames[""]
+    if [*found] == [""]:
+        return make(found[""])
     parts = [
-        to_polars(each).select(pl.lit(name).alias("criterion"), "*")
-        for name, each in frames.items()
+        to_polars(make(one)).select(pl.lit(name).alias("criterion"), "*")
+        for name, one in found.items()
     ]
     return pl.concat(parts, how="diagonal_relaxed")
 

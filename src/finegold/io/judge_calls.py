@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.columns import MODELS, Role, bare_name, named_column, words_in
-from finegold.io.exports.judges import by_judge, calls_in, majority_of_people, read_calls
+from finegold.io.exports.judges import by_judge, calls_in, holds_people, read_calls
 from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Table, open_sources, open_table
 from finegold.io.verdicts import LogReading, Meaning, class_of, fold, is_pairwise, number_of
@@ -46,6 +46,10 @@ WORDS: dict[str, tuple[str, ...]] = {
         "annotator annotatorid annotatorindex annotatorname rater raterid scorer reviewer critic"
         " llm sourceid sourcename",
     ),
+    "criterion": (
+        "criterion criteria criterionname metric metricname dimension aspect rubric rubricname"
+        " attribute facet evaluationcriterion qualitydimension assessment assessmentname scorename",
+    ),
     "verdict": (
         "verdict judgeverdict llmverdict decision winner preference preferred choice vote judgment"
         " judgement rawverdict rawjudgment judgelabel llmlabel judgescore llmscore predictedlabel"
@@ -60,16 +64,8 @@ WORDS: dict[str, tuple[str, ...]] = {
         " swap flipped isflipped reversed isreversed shownfirst firstshown game",
         "*order *swapped *flipped *reversed *shownfirst *swap",
     ),
-    "criterion": (
-        "criterion criteria criterionname metric metricname dimension aspect rubric rubricname"
-        " attribute facet evaluationcriterion qualitydimension assessment assessmentname scorename",
-    ),
-    "repeat": (
-        "repeat repeatid repetition run runid trial attempt replicate epoch iteration sampleidx"
-        " sampleindex seed draw",
-    ),
-    "cost": ("cost costusd price usd totalcost callcost",),
-    "error": ("error errors errormessage exception failure failed status callstatus",),
+    "system_a": (),
+    "system_b": (),
     "gold": (
         "gold goldlabel goldverdict goldscore truth groundtruth groundtruthlabel humanlabel"
         " humanverdict humanwinner humanpreference humanscore humanrating humangrade humanvote"
@@ -78,8 +74,12 @@ WORDS: dict[str, tuple[str, ...]] = {
         "label",
         "reference referencelabel expected expectedlabel target targetlabel",
     ),
-    "system_a": (),
-    "system_b": (),
+    "repeat": (
+        "repeat repeatid repetition run runid trial attempt replicate epoch iteration sampleidx"
+        " sampleindex seed draw",
+    ),
+    "cost": ("cost costusd price usd totalcost callcost",),
+    "error": ("error errors errormessage exception failure failed status callstatus",),
 }
 NAMES = {
     role: [re.compile(line.replace("*", ".*").replace(" ", "|")) for line in lines]
@@ -211,7 +211,7 @@ def _with_file_names(sources: list[Source], tables: list[pl.DataFrame]) -> list[
 
 def _holds_truths(source: Source) -> bool:
     name = stem_of(PurePath(source.name).name).casefold()
-    return name.startswith(TRUTHS) or majority_of_people(source) is not None
+    return name.startswith(TRUTHS) or holds_people(source)
 
 
 def stem_of(name: str) -> str:
@@ -485,8 +485,7 @@ def _part(frame: pl.DataFrame, roles: Roles, column: str) -> str:
 def _refuse(frame: pl.DataFrame, roles: Roles, name: str, columns: Sequence[str], n: int) -> None:
     """Refuse rows that may be several judges, items or criteria, or repeats."""
     why = f"{' or '.join(columns)} tells them apart, but not what it is"
-    problem = f"{n:,} rows have the same judge and item, and "
-    problem += why if columns else "no column says which judge gave them"
+    why = why if columns else "no column says which judge gave them"
     column: Any = columns[0] if len(columns) == 1 else Placeholder("COLUMN")
     remedies = [
         use("if it is a part of the judge", judge=",".join([*roles.get("judge", ()), column])),
@@ -494,38 +493,33 @@ def _refuse(frame: pl.DataFrame, roles: Roles, name: str, columns: Sequence[str]
         use("if it is the criterion", criterion=column),
         use("if these are repeats", repeat=column),
     ]
-    raise InputError(f"{problem}. The columns are:\n{listing(frame, roles)}\n", name, remedies)
+    problem = f"{n:,} rows have the same judge and item, and {why}"
+    raise InputError(problem + listing(frame, roles), name, remedies)
 
 
 def refuse_lost(role: str, frame: pl.DataFrame, roles: Roles, name: str) -> None:
     """Refuse a log without a column of verdicts or items."""
-    problem = f"found no column of {role}s"
-    column: Any = Placeholder("COLUMN")
-    if role == "verdict" and (judged := roles.get("judged")):
-        column, what = (
-            judged[0],
-            "the truths" if bare_name(judged[0]) == "label" else "what was judged",
-        )
-        problem += (
-            f'; "{column}" seems to hold {what}, because it is the same for all judges of an item'
-        )
+    problem, judged = f"found no column of {role}s", roles.get("judged", [])
+    if judged:
+        what = "the truths" if bare_name(judged[0]) == "label" else "what was judged"
+        problem += f'; "{judged[0]}" seems to hold {what}: it is the same for all judges of an item'
     taken = {column for columns in roles.values() for column in columns}
-    free = [each for each in frame.columns if each not in taken]
-    column = free[0] if len(free) == 1 and "judged" not in roles else column
-    problem += f". The columns are:\n{listing(frame, roles)}\n"
-    raise InputError(problem, name, [use(text="if that is the column", **{role: column})])
+    free = judged or [each for each in frame.columns if each not in taken]
+    column: Any = free[0] if len(free) == 1 else Placeholder("COLUMN")
+    remedy = use(text="if that is the column", **{role: column})
+    raise InputError(problem + listing(frame, roles), name, [remedy])
 
 
 def listing(frame: pl.DataFrame, roles: Roles) -> str:
-    """Return the columns as a table: what each is read as, how many values it has, an example."""
+    """Return the end of a problem: what each column is read as, how many values it has, an example."""
     role_of = {column: role for role, columns in roles.items() for column in columns}
-    lines = []
+    lines = [". The columns are:"]
     for column in frame.columns:
         values = frame[column].drop_nulls()
         example = " ".join(str(values[0]).split())[:30] if len(values) else ""
         words = f"{column:.24}", role_of.get(column, "–"), f"{values.n_unique():,} values", example
         lines.append("  {:24}  {:10}  {:>13}  {}".format(*words).rstrip())
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 # Calls: columns under the names of their roles.

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io import judge_calls as calls
 from finegold.io.columns import bare_name, words_in
-from finegold.io.exports.judges import is_tool_file, majority_of_people, tool_of
+from finegold.io.exports.judges import is_tool_file, tool_of
 from finegold.io.judge_calls import MOST_CLASSES, Roles, SmallCodes, fitting, replaced
 from finegold.io.source import Source, is_files, sources_of
 from finegold.io.tables import Table, open_table
@@ -701,9 +700,6 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
         ]
         return "the gold", pl.DataFrame(rows, ["item", "judge", "gold"], orient="row")
     source = gold.name if isinstance(gold, Source) else gold if isinstance(gold, str) else ""
-    if isinstance(gold, str | PathLike | Source):
-        of_people = majority_of_people(sources_of(gold)[0])
-        gold = gold if of_people is None else of_people
     name, frame, _ = calls.load_records(gold, [])
     name = source or name
     own = [each for each in frame.columns if log.criterion and fold(each) == fold(log.criterion)]
@@ -723,8 +719,7 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
         like = item[0] if item[0] in log.reading.unused else Placeholder("COLUMN")
         raise InputError(f"{problem} {item[0]} match nothing", name, [use(item=like)])
     if not item or not truth:
-        listed = calls.listing(frame, roles)
-        problem = f"found no columns of items and truths. The columns are:\n{listed}\n"
+        problem = "found no columns of items and truths" + calls.listing(frame, roles)
         raise InputError(problem, name, [Remedy(text="name them item and truth")])
     sides = [pl.col(roles[end][0]).alias(end) for end in SYSTEMS if end in roles]
     votes = frame.select(pl.col(item[0]).alias("item"), *sides)
@@ -898,10 +893,8 @@ def _interpretation(
     log: JudgeLog, table: pl.DataFrame, roles: Roles, frame: pl.DataFrame
 ) -> Interpretation:
     used = {"judge": log.judge_names} | roles
-    for role in ("order",) * ("order" not in table.columns):
-        used.pop(role, None)
-    if (log.gold == MISSING).all():
-        used.pop("gold", None)
+    is_lost = {"gold": (log.gold == MISSING).all(), "order": "order" not in table.columns}
+    used = {role: columns for role, columns in used.items() if not is_lost.get(role)}
     classes = [str(name) for name in log.class_names]
     values = ", ".join(classes[:4]) + (", ..." if len(classes) > 4 else "")
     sizes = [str(frame[column].n_unique()) for column in roles.get("judge", ())]
@@ -909,22 +902,16 @@ def _interpretation(
     is_both = np.intersect1d(judged[log.first == A_FIRST], judged[log.first == B_FIRST]).size
     is_mixed = {A_FIRST, B_FIRST} <= {*log.first.tolist()}
     about = {
-        "item": "",
         "judge": " x ".join(sizes) or "one judge",
         "criterion": log.criterion,
         "verdict": f"{classes[0]} to {classes[-1]}" if log.is_ordered else values,
         "order": "both" if is_both else "one per item" if is_mixed else "one",
-        "system_a": "",
-        "system_b": "",
         "gold": f"{int((log.gold != MISSING).sum()):,} of {log.n_items:,}",
-        "repeat": "",
-        "cost": "",
-        "error": "",
         "people": str(len(log.people.names)) if log.people else "",
     }
     read = {
-        ROLES_SAID.get(role, role): RoleReading(tuple(used[role]), words)
-        for role, words in about.items()
+        ROLES_SAID.get(role, role): RoleReading(tuple(used[role]), about.get(role, ""))
+        for role in (*calls.WORDS, "people")
         if role in used
     }
     taken = {column for columns in used.values() for column in columns}
