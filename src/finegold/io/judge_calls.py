@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.columns import MODELS, Role, bare_name, named_column, words_in
-from finegold.io.exports.judges import by_judge, calls_in, holds_people, read_calls
+from finegold.io.exports.judges import by_judge, calls_in, majority_of_people, read_calls
 from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Table, open_sources, open_table
 from finegold.io.verdicts import LogReading, Meaning, class_of, fold, is_pairwise, number_of
@@ -211,7 +211,7 @@ def _with_file_names(sources: list[Source], tables: list[pl.DataFrame]) -> list[
 
 def _holds_truths(source: Source) -> bool:
     name = stem_of(PurePath(source.name).name).casefold()
-    return name.startswith(TRUTHS) or holds_people(source)
+    return name.startswith(TRUTHS) or majority_of_people(source) is not None
 
 
 def stem_of(name: str) -> str:
@@ -227,17 +227,16 @@ def _as_texts(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _text(column: pl.Series) -> pl.Series:
-    if isinstance(column.dtype, pl.List | pl.Array):
-        cells = [
-            None if cell is None else json.dumps(cell.to_list(), default=str) for cell in column
-        ]
-        return pl.Series(column.name, cells, dtype=pl.String)
-    # an object of JSON with the verdict in a field
+    # an object or a list of JSON with the verdict in a field
     if isinstance(column.dtype, pl.Struct):
         return column.struct.json_encode()
-    if column.dtype.is_float() or column.dtype in (pl.Boolean, pl.Binary):
-        return as_text(column)
-    return column.cast(pl.String)
+    if isinstance(column.dtype, pl.List | pl.Array):
+        cells = [
+            None if each is None else json.dumps(each, default=str) for each in column.to_list()
+        ]
+        return pl.Series(column.name, cells, dtype=pl.String)
+    is_plain = column.dtype.is_float() or column.dtype in (pl.Boolean, pl.Binary)
+    return as_text(column) if is_plain else column.cast(pl.String)
 
 
 def by_row(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io import judge_calls as calls
 from finegold.io.columns import bare_name, words_in
-from finegold.io.exports.judges import is_tool_file, tool_of
+from finegold.io.exports.judges import is_tool_file, majority_of_people, tool_of
 from finegold.io.judge_calls import MOST_CLASSES, Roles, SmallCodes, fitting, replaced
 from finegold.io.source import Source, is_files, sources_of
 from finegold.io.tables import Table, open_table
@@ -700,7 +701,10 @@ def _truths(log: JudgeLog, gold: Any) -> tuple[str, pl.DataFrame]:
         ]
         return "the gold", pl.DataFrame(rows, ["item", "judge", "gold"], orient="row")
     source = gold.name if isinstance(gold, Source) else gold if isinstance(gold, str) else ""
-    name, frame, _ = calls.load_records(gold, [])
+    of_people = None
+    if isinstance(gold, str | PathLike | Source):
+        of_people = majority_of_people(sources_of(gold)[0])
+    name, frame, _ = calls.load_records(gold if of_people is None else of_people, [])
     name = source or name
     own = [each for each in frame.columns if log.criterion and fold(each) == fold(log.criterion)]
     if log.criterion and (found := [*fitting("criterion", frame.columns)]):

@@ -229,9 +229,7 @@ class LogReading:
         try:
             re.compile(self.verdict_pattern or "")
         except re.error as error:
-            problem = (
-                f"the pattern of verdicts {self.verdict_pattern!r} is not a regular expression"
-            )
+            problem = f"verdict_pattern {self.verdict_pattern!r} is not a regular expression"
             raise InputError(f"{problem}: {error}") from None
         if isinstance(self.verdict_map, str):
             pairs = [part.rpartition("=") for part in self.verdict_map.split(",")]
@@ -271,16 +269,15 @@ class LogReading:
         parts = {text: part for text in counts if (part := read(text)) is not None}
         meanings = dict.fromkeys(counts, Meaning.UNREADABLE)
         meanings |= {text: meaning_of(part) for text, part in parts.items()}
-        all_numbers = {text: number_of(fold(part)) for text, part in parts.items()}
-        numbers = {text: number for text, number in all_numbers.items() if number is not None}
-        is_odd = {
-            text: each not in (-1, 0, 0.5, 3) and not 1 <= each <= 2
-            for text, each in numbers.items()
+        numbers = {
+            text: number
+            for text, part in parts.items()
+            if (number := number_of(fold(part))) is not None
         }
+        odd = [t for t, x in numbers.items() if x not in (-1, 0, 0.5, 3) and not 1 <= x <= 2]
+        n_numbers = sum(counts[text] for text in numbers)
         # a scale of preferences, such as 1 to 7
-        if sum(counts[text] for text in numbers if is_odd[text]) > MOST_ODD * sum(
-            counts[text] for text in numbers
-        ):
+        if sum(counts[text] for text in odd) > MOST_ODD * n_numbers:
             return meanings | dict.fromkeys(numbers, Meaning.UNREADABLE)
         values = set(numbers.values())
         if values == {0, 1}:

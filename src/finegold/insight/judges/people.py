@@ -68,12 +68,8 @@ def by_class(log: JudgeLog, answers: Answers) -> dict[str, list[ClassScore]]:
     np.add.at(tables, (answers.judge[known], gold[known], answer[known]), 1)
     found: dict[str, list[ClassScore]] = {}
     for name, table in zip(log.judge_names, tables, strict=True):
-        truths, said, right, total = (
-            table.sum(axis=1),
-            table.sum(axis=0),
-            table.diagonal(),
-            table.sum(),
-        )
+        truths, said = table.sum(axis=1), table.sum(axis=0)
+        right, total = table.diagonal(), table.sum()
         classes = [
             ClassScore(
                 label=str(label),

@@ -49,8 +49,6 @@ def read_calls(source: Source) -> pl.DataFrame | None:
     """Return the calls in the file of a tool; None if no tool that is known here wrote it."""
     if QRELS.match(source.text):
         return _qrels(source)
-    if holds_people(source):
-        return _people(source)
     if source.record.keys() >= INSPECT or any(name in source.members for name in HEADERS):
         samples = _samples(source)
         # what was evaluated
@@ -99,20 +97,19 @@ def by_judge(verdicts: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
     return _texts(dict(zip((*names, "verdict"), map(list, columns), strict=True)))
 
 
-def holds_people(source: Source) -> bool:
-    """Return whether the file holds what annotator1, annotator2, ... say of each idx, as PandaLM
-    writes.
+def majority_of_people(source: Source) -> pl.DataFrame | None:
+    """Return what annotator1, annotator2, ... say of each idx, as PandaLM writes; None if there are
+    none.
     """
-    return b'"annotator1"' in source.text and b'"idx"' in source.text
-
-
-def _people(source: Source) -> pl.DataFrame:
-    frame = pl.from_dicts(_whole(source), infer_schema_length=None)
+    if b'"annotator1"' not in source.text or b'"idx"' not in source.text:
+        return None
+    with source.open_bytes() as file:
+        frame = pl.read_json(file.read())
     names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
     people = frame.select(pl.col("idx").alias("item"), *names).cast(pl.String)
     # 0 is a tie
     people = people.with_columns(pl.col(names).replace({"0": "tie"}))
-    return people.unpivot(index="item", variable_name="annotator", value_name="gold").drop_nulls()
+    return people.unpivot(index="item", variable_name="person", value_name="gold").drop_nulls()
 
 
 # Records -> calls.
