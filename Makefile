@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all test-data test-processors test-dependencies coverage lint lock release bench paper rivals clean docs docs-serve
 
-# Finegold and the 21 packages that it needs.
+# Finegold and the 14 packages that it needs.
 $(INSTALLED): pyproject.toml
 	@echo "Finegold and the packages that it needs (640 MB) are installed into $(VENV), once."
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,7 @@ $(READY): $(INSTALLED) pyproject.toml $(CONSTRAINTS)
 
 demo: $(INSTALLED)
 	$(VENV)/bin/finegold demo
+	@echo "To type finegold instead of $(VENV)/bin/finegold: . $(VENV)/bin/activate"
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

@@ -310,7 +310,7 @@ def test_long_tables_are_evidence_or_reference():
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 130
 
 
 def test_terminal_pictures_show_what_is_printed_today():
