@@ -149,7 +149,7 @@ Kernels are compiled when they are first needed and kept on disk, in `__pycache_
 `NUMBA_CACHE_DIR` names. A container image or a CI cache that keeps this folder makes every run a warm one. A line on
 standard error says once that code is compiled; it is a warning of the log "finegold".
 
-Finegold installs 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140,
+Finegold installs 14 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140,
 NumPy 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
 (report, studio, ...).
 
