@@ -96,7 +96,7 @@ test_what_is_wrong_or_not_sure_is_said = check_each({
     "no task": refuses("v.csv", "worker\nann\n", "no column is left for a task", layout="transposed"),
     "no votes": refuses("v.csv", "worker,t1\nann,\n", "there are no votes", layout="transposed"),
     "no task of this pattern": refuses(
-        "v.csv", SURVEY, "no column is left for a task", layout="transposed",
+        "v.csv", SURVEY, 'there is no column "z*" for the task', layout="transposed",
         annotator="who", task="z*"),
     "several names of people": refuses(
         "v.csv", MICROSOFT, 'the columns "ID", "Email", "Name" could each be the annotator; use annotator=',

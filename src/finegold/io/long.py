@@ -306,23 +306,18 @@ def _cell_columns(
 ) -> list[Any]:
     """Return the columns of annotators, or of tasks, that the user names, or all that are left."""
     role = roles.TASK if is_transposed else roles.ANNOTATOR
-    if isinstance(named, str):
-        patterns = [pattern.strip() for pattern in named.split(",")] if is_transposed else [named]
-        fitting = [
-            each
-            for each in columns
-            if each not in others and any(fnmatchcase(str(each), pattern) for pattern in patterns)
-        ]
-        named = fitting if is_transposed else patterns
     if named is not None:
-        found = [roles.named_column(columns, name, role) for name in named]
+        found = list[Any]()
+        for name in _listed(named, columns):
+            fitting = [each for each in columns if fnmatchcase(str(each), str(name))]
+            exact = name in columns or not fitting
+            found += [roles.named_column(columns, name, role)] if exact else fitting
+        found = [each for each in dict.fromkeys(found) if each not in others]
     else:
-        others = others | {
-            *roles.candidates(columns, roles.RESPONDENT if is_transposed else roles.TRUTH)
-        }
-        found = [each for each in columns if each not in others]
-        if is_transposed:
-            found = [each for each in found if roles.survey_name(each) not in roles.TIMES]
+        ids = roles.candidates(columns, roles.RESPONDENT if is_transposed else roles.TRUTH)
+        times = roles.TIMES if is_transposed else frozenset[str]()
+        found = [each for each in columns if each not in {*others, *ids}]
+        found = [each for each in found if roles.survey_name(each) not in times]
     if not found:
         listing = ", ".join(map(str, columns))
         raise InputError(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import difflib
 import glob
@@ -538,13 +537,11 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
 
 def _decoded(source: Source, encoding: str) -> Source:
     try:
-        codecs.lookup(encoding)
         with source.open_bytes() as file:
             return sniff(Source(source.name, file.read().decode(encoding).encode()))
     except LookupError:
-        raise InputError(
-            f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16'
-        ) from None
+        known = "try utf-8, latin-1, cp1252 or utf-16"
+        raise InputError(f'there is no encoding "{encoding}"; {known}') from None
     except UnicodeError as error:
         raise InputError(
             f"{source.name} is not written in {encoding} ({error}); try another encoding"

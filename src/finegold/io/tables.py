@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.columns import KNOWN, bare_name
-from finegold.io.diagnosis import ragged_line, wrong_header
+from finegold.io.diagnosis import problems_of_text, ragged_line, wrong_header
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import (
     ARROW_STREAM,
@@ -50,8 +49,6 @@ BETWEEN_IDS = " / "
 SHORT = "__is_null__"
 # hold the labels of one vote
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
-# up to the first line end outside quotation marks
-HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')
 # Libraries besides Polars in which a table can be made of values; for others, such as DuckDB, tables
 # are of Polars.
 MAKES_FRAMES = ("pandas", "modin", "cudf", "pyarrow")
@@ -339,26 +336,19 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     dialect: dict[str, Any] = {"separator": source.delimiter, "infer_schema": False}
     if not source.header:
         scan = pl.scan_csv(source.data, has_header=False, glob=False, **dialect)
-        names = scan.collect_schema().names()
-        return scan.rename({name: str(n) for n, name in enumerate(names, 1)})
-    # Where the first bytes hold the header, Polars need not look for it in the file.
-    skipped = source.header - 1
-    text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
-    match = HEADER.match(text.split(b"\n", skipped)[-1])
-    header = match[0] if match is not None and match[0].strip() else None
-    start: dict[str, Any] = {"has_header": False, "n_rows": 1, "glob": False}
-    start["skip_lines"] = 0 if header else skipped
-    rows = pl.scan_csv(header or source.data, **start, **dialect).collect().rows()
+        numbered = enumerate(scan.collect_schema().names(), start=1)
+        return scan.rename({name: str(number) for number, name in numbered})
     # as they are in the file: Polars renames duplicates
-    names = [name or "" for row in rows for name in row]
+    names = source.columns
+    if not names and (problem := next(problems_of_text(source), None)) is not None:
+        raise problem
     unnamed = names.count("")
     if len(set(names)) < len(names) - max(unnamed - 1, 0):
         if (problem := wrong_header(source)) is not None:
             raise problem
         _refuse_repeated_names(source.name, names)
-    schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
-    dialect["truncate_ragged_lines"] = _is_loose(source, text, len(names))
-    scan = pl.scan_csv(source.data, schema=schema, skip_lines=skipped, glob=False, **dialect)
+    dialect["truncate_ragged_lines"] = _is_loose(source, source.text, len(names))
+    scan = pl.scan_csv(source.data, skip_lines=source.header - 1, glob=False, **dialect)
     # commas at the end of every line are no columns
     if unnamed > 1 and all(names[:-unnamed]):
         scan = scan.select(scan.collect_schema().names()[:-unnamed])

@@ -148,11 +148,9 @@ def one_per_task(
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
     """Return the column of the votes' own table with the gold truths, if they are there."""
-    if isinstance(gold, str) and gold in columns:
-        return str(gold)
-    if isinstance(gold, GoldColumn):
-        listing = ", ".join(map(str, columns))
-        raise InputError(f'there is no column "{gold}" for the gold; the columns are {listing}')
+    role = replace(TRUTH, option="gold")
+    if isinstance(gold, GoldColumn) or (isinstance(gold, str) and gold in columns):
+        return roles.named_column(columns, str(gold), role)
     if gold is not True:
         return None
     matches = candidates(columns, TRUTH)
@@ -162,7 +160,7 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
         raise InputError(
             f"there is no gold column among {roles.list_names(columns)}", remedies=remedies
         )
-    return roles.the_only(matches, replace(TRUTH, option="gold"))
+    return roles.the_only(matches, role)
 
 
 def gold_codes(

@@ -470,29 +470,26 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     voted = (coded.codes != MISSING) & (other.codes != MISSING)
     code, who = coded.codes[voted].astype(np.int64), other.codes[voted]
     counts = np.bincount(code, minlength=len(texts))
-    groups: list[list[int]] = []
     for key in (_id_key, lambda text: " ".join(text.split())):
-        alike: dict[str, list[int]] = defaultdict(list)
-        for n, text in enumerate(texts.to_list()):
-            alike[key(text)].append(n)
-        groups = [some for some in alike.values() if len(some) > 1]
-        group_of = np.full(len(texts), MISSING)
-        for number, some in enumerate(groups):
-            group_of[some] = number
-        mine = group_of[code] != MISSING
+        key_of = encoding.encode(pl.Series(map(key, texts.to_list()), dtype=pl.String)).codes
+        alike = np.bincount(key_of)[key_of] > 1
+        mine = alike[code]
         n_before, n_after = (
             len(np.unique(ids[mine] * len(other.names) + who[mine]))
-            for ids in (code, group_of[code])
+            for ids in (code, key_of[code].astype(np.int64))
         )
         if n_before - n_after <= MOST_REPEATED * n_before:
             break
+    groups: dict[int, list[int]] = defaultdict(list)
+    for n in np.flatnonzero(alike).tolist():
+        groups[int(key_of[n])].append(n)
 
     def rank(n: int) -> tuple[bool, bool, int]:
         text = texts[n]
         is_long = shortest_number(text) not in (None, text)
         return text != text.strip(), is_long, -int(counts[n])
 
-    return [sorted(some, key=rank) for some in groups]
+    return [sorted(some, key=rank) for some in groups.values()]
 
 
 # Which classes are there?
