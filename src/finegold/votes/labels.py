@@ -424,7 +424,8 @@ def _swapped_ids(tasks: Coded, annotators: Coded) -> list[Finding]:
     items, people = tasks.names.values, annotators.names.values
     if items.dtype != pl.String or people.dtype != pl.String:
         return []
-    shared = items.filter(items.is_in(people.implode()))
+    # numbers that a single word made text are ids of both
+    shared = items.filter(items.is_in(people.implode()) & ~items.str.contains(r"^[0-9]+$"))
     # in how many rows each is a task, and an annotator
     times = [
         np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[
