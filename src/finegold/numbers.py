@@ -117,14 +117,19 @@ class NumberResult:
             title: The heading of the page.
         """
         from finegold.report import write_page
-        from finegold.report.sections.scales import raters, values
 
         votes = self.annotations
         people, tasks = count(votes.n_annotators, "annotator"), count(votes.n_tasks, "task")
         about = f"{count(votes.n_votes, 'number')} by {people} on {tasks}"
-        view = raters(to_polars(self.annotators()))
-        shown = {"scores": ("Values", values(votes.task_names, *self.scores[:3]))}
-        write_page(path, title, about, shown | {"raters": ("Annotators", view)})
+        write_page(path, title, about, self.sections())
+
+    def sections(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return the titles and values of the report's sections, by their names."""
+        from finegold.report.sections.scales import raters, values
+
+        shown = values(self.annotations.task_names, *self.scores[:3])
+        people = raters(to_polars(self.annotators()))
+        return {"scores": ("Values", shown), "raters": ("Annotators", people)}
 
     def __repr__(self) -> str:
         low, high = self.scores.value.min(), self.scores.value.max()

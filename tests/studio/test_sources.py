@@ -313,3 +313,28 @@ def test_a_job_can_be_cancelled_and_another_method_chosen(studio):
         {"method": "x"},
     ):
         refused(studio.post(f"/api/projects/{project}/fits", json=wanted), 422)
+
+
+def test_numbers_and_ordered_classes_are_shown_on_their_scale_and_marked_texts_named(studio):
+    rows = [(t, who, 3 * t + k + t % 3) for t in range(30) for k, who in enumerate("abc")]
+    table = "task,annotator,label\n" + "".join(f"{t},{who},{n}.5\n" for t, who, n in rows)
+    project = studio.open("scores 1.csv", table.encode())
+    command = studio.at(project, "GET", "/summary")["command_for_numbers"]
+    assert command == "finegold numbers 'scores 1.csv' -o values.csv --report report.html"
+    for name in ("scores", "raters"):
+        shown = studio.get(f"/api/projects/{project}/sections/{name}").text
+        assert shown.lstrip().startswith(f'<section id="{name}"')
+    table = "task,annotator,label\n" + "".join(f"{t},{who},{n % 3}\n" for t, who, n in rows)
+    project = studio.open("stars.csv", table.encode(), ordered=["0", "1", "2"])
+    assert studio.at(project, "GET", "/summary")["command_for_numbers"] is None
+    shown = studio.get(f"/api/projects/{project}/sections/scores").text
+    assert "on a scale from 0 to 2" in shown
+    assert 'id="scores"' in studio.get(f"/api/projects/{project}/export/report.html").text
+    span = {"type": "labels", "value": {"start": 0, "end": 1, "labels": ["A"]}}
+    tasks = [
+        {"id": 1, "data": {"text": "x"}, "annotations": [{"completed_by": 1, "result": [span]}]}
+    ]
+    project = studio.create()
+    seen = studio.draft(project, "tasks.json", json.dumps(tasks).encode())
+    state = studio.take(project, seen["id"])
+    assert "run finegold spans tasks.json" in state["job"]["message"]

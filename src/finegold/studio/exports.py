@@ -26,7 +26,7 @@ from finegold.studio.reading import find_sources, find_tool
 from finegold.studio.security import REVIEWERS_WHO_SEE
 from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
-from finegold.studio.votes import vote_sources
+from finegold.studio.votes import is_ordered, vote_sources
 from finegold.votes.encoding import MISSING, text_of, to_list
 from finegold.votes.frames import to_polars
 
@@ -82,7 +82,8 @@ def export(project: ProjectDep, name: str) -> FileResponse:
             write_back(shown.result, str(project.files.path_of(row)), path, **named)
         case "report":
             certificate = measuring.for_report(project)
-            write_report(shown.result, path, title=title, certificate=certificate)
+            scores = is_ordered(project)
+            write_report(shown.result, path, title=title, certificate=certificate, scores=scores)
         case _:
             shown.result.save(path)
     if path.suffix == ".csv":
@@ -100,7 +101,7 @@ def _labels(project: Project) -> pl.DataFrame:
     """Return the table of labels with the column of those that were accepted."""
     shown = project.shown
     table = to_polars(shown.result.labels(probabilities=True))
-    if any(row["reading"].get("ordered") for row in vote_sources(project)):
+    if is_ordered(project):
         scores = to_polars(shown.result.scores())
         table = table.hstack(scores.drop(scores.columns[0]))
     accepted = measuring.accepted_mask(project)

@@ -4,6 +4,7 @@ sections, and the history of the project.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
+from finegold import numbers
 from finegold.judges import assess
-from finegold.report.html import render_section
+from finegold.report.html import render_section, render_view
 from finegold.report.sections import SECTIONS, Subject, sections_of
 from finegold.report.sections.common import measurement_of
 from finegold.studio import judging, measuring
@@ -23,7 +25,7 @@ from finegold.studio.reading import read_log
 from finegold.studio.security import REVIEWERS_WHO_SEE
 from finegold.studio.services import Project, ProjectDep
 from finegold.studio.store import Row
-from finegold.studio.votes import vote_sources
+from finegold.studio.votes import is_ordered, vote_sources
 from finegold.votes.encoding import text_of
 
 router = APIRouter(tags=["pages"], prefix="/projects/{project:id}")
@@ -60,8 +62,18 @@ def summary(project: ProjectDep) -> Row:
         "marks": marks,
         "is_sets": shown.is_sets,
         "classes": shown.class_texts,
+        "is_ordered": is_ordered(project),
+        "command_for_numbers": _command_for_numbers(project),
         "steps": _steps(project, measured, n_open),
     }
+
+
+def _command_for_numbers(project: Project) -> str | None:
+    """Return the command that gives tasks values, if the labels are numbers and not classes."""
+    if project.shown.is_sets or not numbers.are_numbers(project.shown.votes):
+        return None
+    files = shlex.join(row["name"] for row in vote_sources(project))
+    return f"finegold numbers {files} -o values.csv --report report.html"
 
 
 def _words(shown: LoadedResult, marks: dict[str, int]) -> tuple[str, list[str]]:
@@ -109,11 +121,15 @@ def _steps(project: Project, measured: Row | None, n_open: int) -> list[Row]:
 @router.get("/sections/{name}", dependencies=REVIEWERS_WHO_SEE, response_class=HTMLResponse)
 def section(project: ProjectDep, name: str) -> HTMLResponse:
     """Return a section of the report as HTML, without scripts and inline styles."""
+    if name in ("scores", "raters") and _command_for_numbers(project):
+        view = numbers.aggregate(project.shown.votes).sections()[name][1]
+        return HTMLResponse(render_view(name, view))
     if name not in SECTIONS:
         raise Problem(404, "There is no such section", f"There are {', '.join(SECTIONS)}.")
     measured = measuring.for_report(project)
     taken = None if measured is None else measurement_of(measured)
-    subject = Subject(project.shown.result, measurement=taken, judges=_judges(project))
+    shown, judges, scores = project.shown.result, _judges(project), is_ordered(project)
+    subject = Subject(shown, measurement=taken, judges=judges, scores=scores)
     if name not in sections_of(subject):
         raise Problem(409, "This section does not apply to these labels")
     return HTMLResponse(render_section(name, subject))

@@ -41,6 +41,10 @@ def vote_sources(project: Project) -> list[Row]:
     )
 
 
+def is_ordered(project: Project) -> bool:
+    return any(row["reading"].get("ordered") for row in vote_sources(project))
+
+
 def version_of(source: Row) -> list[Any]:
     """Return what the votes of a source depend on."""
     return [source["id"], source["reading"], source["blob"]]

@@ -25,6 +25,8 @@ const SURE = [
 const NO_FILTER = { search: "", label: [], mark: [], state: [], confidence_to: "", mistakes_of: "" };
 const SECTIONS = {
   quality: "Confidence",
+  scores: "Where tasks are on the scale",
+  raters: "What annotators are like on the scale",
   classes: "Classes and confusions",
   options: "Labels of the sets",
   agreement: "Agreement of the annotators",
@@ -44,6 +46,8 @@ export function Labels({ project, at }) {
   }
   const has = (name, summary) => {
     if (name === "judges") return project.is_judge_log;
+    if (name === "scores") return summary.is_ordered || summary.command_for_numbers;
+    if (name === "raters") return summary.command_for_numbers;
     return summary.is_sets ? ["options", "record"].includes(name) : name !== "options";
   };
   return html`
@@ -52,6 +56,12 @@ export function Labels({ project, at }) {
         <div class="stack wide-gap">
           <${Quality} project=${project} summary=${summary} />
           <${Stale} project=${project} />
+          ${summary.command_for_numbers && html`
+            <${Note}>
+              The labels are numbers, and were counted as classes. A command gives every task a value with an interval:
+              <pre><code>${summary.command_for_numbers}</code></pre>
+            <//>
+          `}
           <${Tasks} project=${project} summary=${summary} at=${at} />
           <section class="more">
             <h2>Details</h2>
