@@ -286,8 +286,9 @@ class JudgePanel:
             raise InputError(f"there is no judge {odd!r} in the panel: {', '.join(self.judges)}")
         points = [0.0] * len(self.classes)
         for name, verdict in verdicts.items():
-            code = None if verdict is None else code_of.get(fold(verdict))
-            if code is not None:
+            # text is made simple only if the class is written otherwise: this is faster
+            code = code_of[verdict] if verdict in code_of else code_of.get(fold(verdict))
+            if code is not None and verdict is not None:
                 points[code] += weights[name]
         if not any(points):
             return Decision(None, None, True)
@@ -302,6 +303,7 @@ class JudgePanel:
     @cached_property
     def _lookup(self) -> tuple[dict[str, float], dict[str, int]]:
         codes = {fold(name): code for code, name in enumerate(self.classes)}
+        codes |= {name: code for code, name in enumerate(self.classes)}
         return dict(zip(self.judges, self.weights, strict=True)), codes
 
     def save(self, path: str | Path) -> None:
