@@ -27,7 +27,7 @@ from finegold.votes.encoding import (
     series_of,
     text_of,
 )
-from finegold.votes.hygiene import Hygiene
+from finegold.votes.hygiene import Hygiene, left_out_words
 from finegold.votes.labels import encode_classes
 
 Repeated = Literal["first", "last", "majority", "all", "error"]
@@ -159,8 +159,6 @@ class Annotations:
     @property
     def left_out(self) -> str:
         """What was read but left out, in words; empty if nothing was."""
-        from finegold.votes.hygiene import left_out_words
-
         return left_out_words(self)
 
     def votes(self) -> tuple[Codes, Codes, Codes]:
