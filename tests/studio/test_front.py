@@ -166,8 +166,7 @@ def test_a_lead_reads_repairs_judges_measures_accepts_and_exports(browser, tmp_p
             expect(page.locator("#invite")).to_contain_text(f"Send this link to {name}")
             links[name] = page.input_value("#invite-link")
         lead.picture("people")
-        lead.open("measure", "#draw")
-        page.click("#draw")
+        lead.open("measure", "#draw-sample")
         page.fill("#sample-n", "140")
         for name in links:
             page.check(f'input[data-name="{name}"]')
@@ -306,6 +305,45 @@ def test_enter_judges_nothing_while_several_classes_match(browser, tmp_path):
         box.press("Enter")
         expect(page.locator("#judge-words")).to_contain_text("1 judged")
         assert list(studio.truths(project).values()) == ["class 199"]
+
+
+def test_each_role_of_a_log_of_judges_is_shown_and_changed(browser, tmp_path):
+    verdicts = ("pass", "fail")
+    rows = [
+        f"{n},{judge},{verdicts[(n + k) % 3 == 0]},{verdicts[n % 2]},{prompt}"
+        for n in range(30)
+        for k, judge in enumerate(("gpt", "claude"))
+        for prompt in ("strict", "kind")
+    ]
+    (tmp_path / "log.csv").write_text("\n".join(["item,judge,verdict,mark,prompt", *rows, ""]))
+    with studio_in_thread(tmp_path) as studio, new_page(browser) as page:
+        project = studio.create()
+        studio.draft(project, "log.csv")
+        page.goto(studio.link)
+        page.wait_for_selector("#projects")
+        page.goto(f"{studio.address}/#/p/{project}/read")
+        reading = page.locator("#log-reading")
+        expect(reading).to_contain_text("judge + prompt 2 x 2")
+        expect(reading).to_contain_text("not usedmark")
+        page.select_option("#column-gold", "mark")
+        expect(reading).to_contain_text("mark 30 of 30")
+        page.select_option("#column-annotator", "judge")
+        page.select_option("#column-criterion", "prompt")
+        expect(page.locator(".draft")).to_contain_text("The log has 2 criteria")
+        page.fill("#log-question", "kind")
+        page.press("#log-question", "Enter")
+        expect(reading).to_contain_text("prompt kind")
+        page.click("#take")
+        expect(page.locator("#found")).to_contain_text("60 votes by 2 annotators on 30 tasks")
+        # another column for a role of a log that is used
+        page.click("text=How it is read")
+        page.fill("#log-question", "strict")
+        page.press("#log-question", "Enter")
+        expect(reading).to_contain_text("prompt strict")
+        page.click("#again")
+        studio.settled(project)
+        chosen = studio.at(project, "GET", "/sources")[0]["reading"]["judges"]
+        assert chosen == {"criterion": "prompt", "question": "strict"}
 
 
 def test_names_and_texts_that_look_like_markup_run_nothing(browser, tmp_path):

@@ -82,10 +82,7 @@ def _words(shown: LoadedResult, marks: dict[str, int]) -> tuple[str, list[str]]:
     if not shown.is_sets:
         tied = f"; on {marks['tied']:,} the votes are tied" if marks["tied"] else ""
         words.append(f"Everybody agrees on {marks['unanimous']:,} of {n:,} tasks{tied}.")
-    words.append(
-        "How many labels are right, votes alone cannot tell: check"
-        f" {min(FIRST_CHECKS, n):,} random tasks to know."
-    )
+    words.append(f"Votes alone cannot tell: check {min(FIRST_CHECKS, n):,} random tasks to know.")
     return "How many labels are right is not measured yet", words
 
 

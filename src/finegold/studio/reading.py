@@ -50,6 +50,8 @@ SHOWN_CHARACTERS = 200
 MOST = 100_000
 # letters of names that may be misspelled, and how alike the spellings are
 LEAST_NEAR, LEAST_ALIKE = 5, 0.85
+# bytes of a log that is read whole, to say how
+MOST_LOG = 2**26
 # of an export, to list its questions
 PREVIEWED_BATCHES = 8
 # the format of a file that is no export, whatever it looks like
@@ -76,7 +78,9 @@ TYPES: dict[str, Any] = {
     **{"gold_marks": "flag", "columns": "list", "people": "path", "judges": "path"},
 }
 KINDS: dict[str, Any] = {"flag": bool, "switch": bool, "number": int, "list": list, "path": dict}
-JUDGE_ROLES = [name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")]
+# names that roles of a log have in other tables
+PLACES = {"item": "task", "judge": "annotator", "verdict": "label"}
+JUDGE_ROLES = [name for name in options_of(LogReading) if name not in PLACES]
 TITLES = {"alias": "Spellings", "header": "Names of the columns"}
 
 
@@ -153,6 +157,8 @@ def preview(path: Path, layout: Options) -> dict[str, Any]:
         **{"format": "", "is_export": False, "is_judge_log": False, "has_gold": False},
         **{"columns": [], "rows": [], "open": [], "questions": [], "includes": []},
         **{"problem": None, "repair": None, "guess": {}, "sheets": sheets},
+        # how a log of judges was understood, and what would repair it where it was not
+        **{"log": None, "ways": []},
     }
     try:
         sources = find_sources(path, layout)
@@ -165,8 +171,27 @@ def preview(path: Path, layout: Options) -> dict[str, Any]:
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
         seen = {"problem": words_of(error), "repair": choices_that_repair(error)}
     found = nothing | seen
+    shape = layout.get("shape", found["guess"].get("shape"))
+    if shape == "judges" and not found["problem"] and path.stat().st_size <= MOST_LOG:
+        try:
+            found["log"] = read_log(path, found["guess"] | layout).reading.to_dict()
+        except InputError as error:
+            error = rename_files(error, {f"{path.parent}{os.sep}": ""})
+            found |= {"problem": words_of(error), "ways": _ways(error, layout)}
     written = {name: layout[name] for name in (*DIALECT, "format", "sheet") if name in layout}
     return found | {"guess": check_reading(found["guess"] | written)}
+
+
+def _ways(error: InputError, layout: Options) -> list[dict[str, Any]]:
+    """Return remedies for a log of judges as choices of the form."""
+    ways = []
+    for remedy in error.remedies:
+        if remedy.can_be_pasted and {*remedy.options} <= {*JUDGE_ROLES, *PLACES}:
+            known = {PLACES[name]: each for name, each in remedy.options.items() if name in PLACES}
+            rest = {name: each for name, each in remedy.options.items() if name in JUDGE_ROLES}
+            choices = known | ({"judges": {**layout.get("judges", {}), **rest}} if rest else {})
+            ways.append({"words": remedy.when or remedy.text, "choices": choices})
+    return ways
 
 
 def find_sources(path: Path, layout: Options) -> list[Source]:
@@ -316,13 +341,12 @@ def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     except InputError:
         return None
     roles = next(iter(logs.values())).reading.roles if logs else {}
-    names = {"task": "item", "annotator": "judge", "label": "verdict"}
-    found = {name: roles[role].columns for name, role in names.items() if role in roles}
+    found = {name: roles[role].columns for role, name in PLACES.items() if role in roles}
     known = {name: ",".join(each) for name, each in found.items() if {*each} <= {*head.columns}}
     return known or None
 
 
 def read_log(path: Path, options: Options) -> JudgeLog:
     given = DEFAULTS | options
-    named = {"item": given["task"], "judge": given["annotator"], "verdict": given["label"]}
+    named = {role: given[name] for role, name in PLACES.items()}
     return read_judge_log(str(path), **named, gold=given["gold"], **given["judges"] or {})

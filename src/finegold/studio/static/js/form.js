@@ -15,6 +15,27 @@ const ROLES = {
   transposed: [["annotator", "Annotator", "(row number)"]],
   judges: [["task", "Item"], ["annotator", "Judge"], ["label", "Verdict"]],
 };
+// Columns that only a log of judges has, and what else can be said of it.
+const OF_A_LOG = [
+  ["order", "Order of the answers"],
+  ["system_a", "First system"],
+  ["system_b", "Second system"],
+  ["criterion", "Criterion"],
+  ["repeat", "Repeat"],
+  ["cost", "Price of the call"],
+  ["error", "Error of the call"],
+];
+const KINDS = [["", "(found by itself)"], ["pairwise", "compare two answers"], ["pointwise", "judge one answer"]];
+const MEANINGS = [["", "positions"], ["answer", "the answers themselves"]];
+const WRITTEN = [
+  ["people", "Judges who are people", "ann, bob, or columns"],
+  ["verdict_map", "What verdicts mean", "good=A,bad=B"],
+];
+// what the server calls these columns of a log
+const NAMES = {
+  ...{ task: "item", annotator: "judge", label: "verdict", gold: "truth" },
+  ...{ system_a: "first system", system_b: "second system" },
+};
 // Options that have a place of their own.
 const PLACED = ["task", "annotator", "label", "question", "include", "alias", "normalise", "missing"];
 const CHOICES = {
@@ -31,15 +52,19 @@ const YES_OR_NO = [
 ];
 
 export function Form({ preview, reading, change, name }) {
-  const columns = preview.columns.map((column) => [column, column]);
   const shape = reading.shape ?? "long";
+  const isLog = shape === "judges";
   const role = (key, title, none = "(choose)") => html`
-    <${Field} key=${key} title=${title}>
-      <${Select} id=${`column-${key}`} value=${reading[key]} options=${[["", none], ...columns]}
-        onChange=${(value) => change({ [key]: value || null })} />
-    <//>
+    <${Role} key=${key} name=${key} title=${title} none=${isLog ? foundIn(preview.log, key) : none}
+      columns=${preview.columns} value=${reading[key]} set=${(value) => change({ [key]: value })} />
   `;
-  const reshape = (value) => change({ shape: value, task: null, annotator: null, label: null, columns: null });
+  const unset = { task: null, annotator: null, label: null, columns: null, judges: null };
+  const reshape = (value) => change({ ...unset, shape: value });
+  const ofLog = (name, value) => {
+    const { [name]: _, ...rest } = reading.judges ?? {};
+    const judges = value ? { ...rest, [name]: value } : rest;
+    change({ judges: Object.keys(judges).length ? judges : null });
+  };
   const roles = ROLES[shape].filter(([key]) => !(key === "annotator" && reading.one_annotator));
   const table = html`
     <${Field} title="One row is">
@@ -50,10 +75,19 @@ export function Form({ preview, reading, change, name }) {
     ${["wide", "transposed"].includes(shape) &&
     html`<${VoteColumns} preview=${preview} reading=${reading} change=${change} ids=${ROLES[shape][0][0]} />`}
     ${shape !== "transposed" && role("gold", "Known truth", "(none)")}
+    ${isLog &&
+    OF_A_LOG.map(([name, title]) => html`
+      <${Role} key=${name} name=${name} title=${title} none=${foundIn(preview.log, name)} columns=${preview.columns}
+        value=${reading.judges?.[name]} set=${(value) => ofLog(name, value)} />
+    `)}
+    ${isLog &&
+    (reading.judges?.criterion || preview.log?.roles.criterion) &&
+    html`<${Written} name="question" title="Criterion to read" given=${reading.judges} set=${ofLog} />`}
   `;
   const sheets = preview.sheets.map((one) => [one, one]);
   return html`
     <div class="stack">
+      ${preview.log && html`<${LogReading} log=${preview.log} />`}
       <div class="fields">
         ${sheets.length > 1 && html`
           <${Field} title="Sheet">
@@ -63,7 +97,8 @@ export function Form({ preview, reading, change, name }) {
         `}
         ${preview.is_export ? html`<${Exported} preview=${preview} reading=${reading} change=${change} />` : table}
       </div>
-      <${Details} title="More options">
+      <${Details} id="more-options" title="More options">
+        ${isLog && html`<${Verdicts} given=${reading.judges ?? {}} set=${ofLog} />`}
         <${Loaded} path="/reading">
           ${(options) => html`
             <div class="fields">
@@ -80,6 +115,61 @@ export function Form({ preview, reading, change, name }) {
     </div>
   `;
 }
+
+function Role({ name, title, none, columns, value, set }) {
+  // several columns may be one role: model,prompt
+  const known = !value || columns.includes(value) ? columns : [value, ...columns];
+  const options = known.map((column) => [column, column.split(",").join(" + ")]);
+  return html`
+    <${Field} title=${title}>
+      <${Select} id=${`column-${name}`} value=${value} options=${[["", none], ...options]}
+        onChange=${(chosen) => set(chosen || null)} />
+    <//>
+  `;
+}
+
+// What was found for a role of a log where nothing is chosen.
+function foundIn(log, name) {
+  const found = log?.roles[NAMES[name] ?? name]?.columns.join(" + ");
+  return found ? `${found} (found)` : "(none)";
+}
+
+// How a log of judges was understood, role by role.
+const LogReading = ({ log }) => html`
+  <dl class="reading" id="log-reading">
+    ${Object.entries(log.roles).map(([name, { columns, about }]) => html`
+      <div key=${name}>
+        <dt>${name}</dt>
+        <dd><b>${columns.join(" + ")}</b> <small>${about}</small></dd>
+      </div>
+    `)}
+    ${log.unused.length > 0 &&
+    html`<div key="unused"><dt>not used</dt><dd class="muted">${log.unused.join(", ")}</dd></div>`}
+  </dl>
+`;
+
+function Verdicts({ given, set }) {
+  const choice = (name, title, options) => html`
+    <${Field} title=${title}>
+      <${Select} id=${`log-${name}`} value=${given[name]} options=${options} onChange=${(value) => set(name, value)} />
+    <//>
+  `;
+  return html`
+    <div class="fields">
+      ${choice("kind", "Verdicts", KINDS)} ${choice("verdicts", "A and B mean", MEANINGS)}
+      ${WRITTEN.map(([name, title, example]) => html`
+        <${Written} key=${name} name=${name} title=${title} example=${example} given=${given} set=${set} />
+      `)}
+    </div>
+  `;
+}
+
+const Written = ({ name, title, example = "", given, set }) => html`
+  <${Field} title=${title}>
+    <input id=${`log-${name}`} type="text" placeholder=${example} value=${given?.[name] ?? ""}
+      onChange=${(event) => set(name, event.target.value.trim())} />
+  <//>
+`;
 
 function OneAnnotator({ reading, change, name }) {
   const stem = name.replace(/\.[^.]+$/, "");

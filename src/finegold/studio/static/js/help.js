@@ -47,7 +47,7 @@ export const Help = () => html`
     ${PARTS.map(([title, text]) => html`<section key=${title}><h2>${title}</h2><p>${text}</p></section>`)}
     <section>
       <h2>Keys</h2>
-      <dl>
+      <dl class="keys">
         ${KEYS.map(([key, does]) => html`
           <div key=${key} class="pair"><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>
         `)}

@@ -103,7 +103,7 @@ function Quality({ project, summary }) {
     ["checked at random", summary.n_checked],
     ["accepted", summary.n_accepted],
     ["not decided", summary.n_open],
-  ];
+  ].filter(([, n]) => n);
   const address = (step) => {
     const who = step.page === "people" ? query({ search: step.words.replace("Look at ", "") }) : "";
     return `#/p/${project.id}/${step.page}${who}`;
@@ -298,7 +298,7 @@ function Row({ row, classes, isOpen, open, isChosen, pick }) {
       <td class="roomy">
         <span class="row">
           ${row.marks
-            .filter((mark) => mark !== "unanimous")
+            .filter((mark) => mark !== "unanimous" && !(mark === "contested" && row.marks.includes("tied")))
             .map((mark) => html`<${Badge} key=${mark}>${MARKS[mark]}<//>`)}
           ${states.map(([kind, text, about]) => html`<${Badge} key=${text} kind=${kind} title=${about}>${text}<//>`)}
         </span>

@@ -64,16 +64,17 @@ export function Measure({ project }) {
         </div>
         ${me.isOwner &&
         !open &&
+        !isFirst &&
         !isDrawing && html`
           <div class="next">
-            <${Button} kind=${measured ? "" : "primary"} id="draw" onClick=${() => draw(true)}>
-              ${isFirst ? "Draw a random sample" : "Draw another sample"}
-            <//>
-            ${!isFirst && html`<small class="muted">Earlier samples are kept and count as well.</small>`}
+            <button id="draw" onClick=${() => draw(true)}>Draw another sample</button>
+            <small class="muted">Earlier samples are kept and count as well.</small>
           </div>
         `}
       </section>
-      ${isDrawing && !open && html`<${Draw} project=${project} n=${summary.data.n_tasks} done=${again} />`}
+      ${(isDrawing || (isFirst && me.isOwner)) &&
+      !open &&
+      html`<${Draw} project=${project} n=${summary.data.n_tasks} done=${again} />`}
       ${open && html`<${Running} project=${project} sample=${open} again=${again} />`}
       ${newest && html`<${Accept} project=${project} sample=${newest} summary=${summary.data} again=${again} />`}
       ${!isFirst && html`<${Samples} samples=${samples.data} />`}
@@ -122,7 +123,7 @@ function Draw({ project, n: most, done }) {
     done();
   };
   const alone = html`
-    <p class="muted field">
+    <p class="muted">
       You check them yourself. Two people are better:${" "}
       <a href="#/p/${project.id}/people?tab=reviewers">invite somebody</a>.
     </p>

@@ -155,6 +155,11 @@ function Draft({ project, source, isFirst, isSeveral, again }) {
       <${Note} kind="bad" role="alert">
         <span>${sentence(seen.problem)}</span>
         ${repair && html`<${Button} kind="small primary" onClick=${() => change(repair)}>${choiceWords(repair)}<//>`}
+        ${seen.preview?.ways.map(({ words, choices }) => html`
+          <${Button} key=${words} kind="small" onClick=${() => change(choices)}>
+            ${sentence(words.replace(/^if (it is|these are|those are) /, "")).slice(0, -1)}
+          <//>
+        `)}
       <//>
     `}
     ${missing.length > 0 &&
@@ -272,11 +277,13 @@ function Fits({ kind, proposal, change }) {
 }
 
 function Rows({ preview, reading }) {
+  const isLog = reading.shape === "judges";
   const roles = ["task", "annotator", "label", "gold"];
+  const names = { gold: "truth", ...(isLog ? { task: "item", annotator: "judge", label: "verdict" } : {}) };
   const has = (name, column) => (preview.is_export ? column === name : reading[name] === column);
   const role = (column) => {
     const found = roles.find((name) => has(name, column)) ?? (reading.columns?.includes(column) ? "votes" : "");
-    return found === "gold" ? "truth" : found;
+    return names[found] ?? found;
   };
   const kind = (column) => (role(column) ? "chosen" : "");
   const head = (column) => html`

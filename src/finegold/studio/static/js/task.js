@@ -15,13 +15,18 @@ export const MARKS = {
 };
 const MOST_BUTTONS = 12;
 
+// Two answers to compare, such as response_1 and response_2, stand side by side where there is room.
+const stem = ({ name, kind }) => `${kind} ${name?.match(/^(.*?)[ _-]?[12ab]$/i)?.[1]}`;
+const hasTwin = (items, item) =>
+  /[12ab]$/i.test(item.name ?? "") && items.filter((one) => stem(one) === stem(item)).length === 2;
+
 export function Content({ items, remote, big = false }) {
   const [zoomed, zoom] = useState(null);
   if (!items.length) return null;
   return html`
     <div class="content ${big ? "big" : ""}">
       ${items.map((item, place) => html`
-        <div key=${place} class="item">
+        <div key=${place} class=${hasTwin(items, item) ? "item half" : "item"}>
           ${item.name && items.length > 1 && html`<small class="name">${item.name}</small>`}
           <${Item} item=${item} remote=${remote} zoom=${zoom} />
         </div>
