@@ -366,7 +366,7 @@ def test_names_and_texts_that_look_like_markup_run_nothing(browser, tmp_path):
             "read": "#found",
             "labels/0": "#task .votes",
             "people": "#annotators",
-            "measure": "#draw",
+            "measure": "#draw-sample",
             "export": "#exports",
             "judge": ".choice",
         }.items():
