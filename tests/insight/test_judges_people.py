@@ -197,6 +197,8 @@ def test_rates_hold_and_are_narrower_than_the_checks_alone():
     assert np.mean(widths) < 0.75
     assert abs(found.raw - truth.mean()) > 0.03
     assert found.checks_to_halve > 3 * 60
+    every = rate_of("", verdicts, truth, 0.0, 1.0)
+    assert every.rate == pytest.approx((truth.mean(),) * 3), "nothing is left to guess"
 
 
 def test_rates_by_group_and_paired_differences():

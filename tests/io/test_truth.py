@@ -76,6 +76,13 @@ def test_text_and_numbers_of_the_same_id_match(tmp_path: Path) -> None:
     ) == {1: True, 2: False}
 
 
+def test_ids_of_truths_that_look_like_those_of_tasks_match_under_normalise() -> None:
+    votes = read([("T1", "ann", "cat"), ("t2", "ann", "dog")], normalise=True)
+    with pytest.warns(FinegoldWarning, match="without votes"):
+        key = match_truth(votes, [("t1", "cat"), ("t2", "cat"), ("t3", "cat")])
+    assert (key.n_known, key.n_unmatched) == (2, 1)
+
+
 def test_007_is_not_7(tmp_path: Path) -> None:
     votes = write(tmp_path / "v.csv", "task,worker,label\n007,1,a\n")
     with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):

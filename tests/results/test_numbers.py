@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 import finegold
 from finegold import numbers
@@ -70,6 +71,20 @@ def test_a_random_sample_that_is_checked_measures_the_error():
     assert result.sample(40, seed=1)["task"].to_list() != sheet["task"].to_list()
     checked = sheet.with_columns(truth=pl.col("task").replace_strict(TRUTH))
     assert result.evaluate(checked).n_tasks == 40
+
+
+def test_errors_are_those_worked_out_by_hand():
+    rows = [
+        (task, worker, value)
+        for task, value in zip("abcd", (1, 2, 3, 4), strict=True)
+        for worker in "xy"
+    ]
+    result = numbers.aggregate(rows)
+    errors = result.evaluate([("nobody", 9), ("d", 7), ("a", 1), ("b", 3), ("c", 3)], within=1)
+    assert (errors.n_tasks, errors.mean_absolute_error, errors.bias) == (4, 1, -1)
+    share = binomtest(3, 4).proportion_ci(method="exact")
+    found = errors.share_within, errors.share_within_low, errors.share_within_high
+    assert found == pytest.approx((3 / 4, share.low, share.high))
 
 
 def test_the_interval_of_the_mean_error_holds():

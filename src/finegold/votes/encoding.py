@@ -361,7 +361,7 @@ def match(values: Any, names: Any) -> Codes:
     rows = pl.DataFrame({"name": wanted.alias("name")})
     table = table.unique("name", keep="last")
     found = rows.join(table, on="name", how="left", maintain_order="left")
-    codes: Codes = found["code"].fill_null(MISSING).to_numpy()
+    codes: Codes = found["code"].fill_null(MISSING).to_numpy(writable=True)
     return codes
 
 
