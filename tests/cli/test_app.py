@@ -49,6 +49,25 @@ def test_few_votes_in_a_csv_need_no_scipy_no_kernels_no_reports_and_no_other_com
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of addresses")
+def test_too_few_addresses_are_said_before_the_libraries_hang(tmp_path: Path) -> None:
+    def end(gigabytes: int) -> subprocess.CompletedProcess[str]:
+        code = (
+            "import resource, sys; from finegold.cli import main; most = int(sys.argv.pop(1)) << 30"
+        )
+        code += "; resource.setrlimit(resource.RLIMIT_AS, (most, most)); main()"
+        command = [sys.executable, "-c", code, str(gigabytes), "aggregate", str(votes)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    votes = write(tmp_path / "votes.csv", CSV)
+    ended = end(1)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert (
+        "the address space is limited to 1.1 GB (ulimit -v), and 2.1 GB are needed" in ended.stderr
+    )
+    assert end(2).returncode == 0
+
+
 def test_the_version_is_shown() -> None:
     assert run("--version").stdout == f"finegold {finegold.__version__}\n"
 

@@ -10,6 +10,7 @@ from scipy.stats import binomtest, spearmanr, ttest_1samp
 import finegold
 from finegold.errors import InputError
 from finegold.insight.judges import people
+from finegold.insight.judges.panels import JudgePanel, Members, discounted
 from finegold.insight.judges.rates import rate_of
 from finegold.io.judge_logs import merge_calls
 
@@ -254,6 +255,41 @@ def test_a_panel_of_scores_is_refused():
     truth = RNG.integers(1, 6, 100)
     with pytest.raises(InputError, match="decides between classes, and these are scores"):
         finegold.judges.fit(log_of({"fair": truth}, truth))
+
+
+def test_a_panel_asks_a_person_where_it_is_split():
+    panel = JudgePanel(("a", "b"), ("no", "yes"), (1.0, 1.0), ask_below=0.0)
+    assert panel.decide({"a": "no", "b": "yes"}).ask
+    assert not panel.decide({"a": "no", "b": "no"}).ask
+    scores = JudgePanel(("a", "b"), ("0", "10"), (1.0, 1.0), biases=(0.0, 0.0))
+    assert not scores.decide({"a": 5, "b": 7.5}).ask
+    assert scores.decide({"a": 5, "b": 7.6}) == (pytest.approx(6.3), None, True)
+
+
+def test_credit_of_a_panel_is_shared_by_tied_classes_and_members_that_err_alike_are_discounted():
+    share = np.eye(3)[[[0, 0], [1, 0], [0, 0]]]
+    nobody, weight = np.full(3, -1), np.ones(3)
+    members = Members(
+        [*"abc"], share, np.array([0, 0]), weight, nobody, np.array([]), weight, 1 / 3, 0
+    )
+    panels = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [1, 1, 1]], bool)
+    assert members.credit(panels).tolist() == [[0.5, 1], [1, 1], [0, 1], [1, 1]]
+    alike, excess = np.array([0, 0, -1]), np.array([0.5])
+    weights = discounted(panels * 1.0, panels, alike, excess)
+    assert weights[:2] == pytest.approx(np.array([[2 / 3, 2 / 3, 0], [1, 0, 0]]))
+
+
+def test_rogan_and_gladen_correct_a_share_for_false_verdicts():
+    truth = np.repeat([1.0, 0.0, np.nan], [18, 18, 100])
+    said = np.concatenate(
+        [np.repeat([1.0, 0.0], [15, 3]), np.repeat([1.0, 0.0], [3, 15]), np.ones(100)]
+    )
+    found = rate_of("", said[None], truth, 0.0, 1.0).rogan_gladen
+    # one more item of each kind: 16 of 20 pass, 16 of 20 fail, and 119 of 138 are said to pass
+    assert found.value == 1
+    said[-100:] = np.repeat([1.0, 0.0], [51, 49])
+    found = rate_of("", said[None], truth, 0.0, 1.0).rogan_gladen
+    assert found.value == pytest.approx((70 / 138 + 0.8 - 1) / 0.6)
 
 
 def test_the_ceiling_leaves_out_ties_and_the_merge_keeps_failures():

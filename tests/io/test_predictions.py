@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import finegold
+from finegold.fitting import combining
 from tests.support.cli_helpers import run, write
 
 CLASSES = ["ant", "bee", "cat"]
@@ -373,3 +374,17 @@ def test_an_answer_without_a_probability_counts_as_nine_tenths(tmp_path):
     assert np.allclose(by_truths.posterior, fit(votes, nine_tenths, gold=gold).posterior)
     with pytest.raises(finegold.InputError, match='the answer "elk" is not a class of the votes'):
         finegold.aggregate(votes, predictions=table.with_columns(label=pl.lit("elk")))
+
+
+def test_models_together_weigh_by_the_root_of_their_number_and_repeats_have_a_price():
+    votes, p, _ = draw(seed=4)
+    of_votes, x = (
+        finegold.aggregate(votes).posterior.astype(float),
+        np.log(np.maximum(p, 1e-3))[None],
+    )
+    alone, _ = combining._from_votes(of_votes, x, votes)
+    twice, _ = combining._from_votes(of_votes, np.concatenate([x, x]), votes)
+    assert twice == pytest.approx(alone[0] / np.sqrt(2))
+    log_likelihood = np.log(np.maximum(of_votes, 1e-3))
+    powers = [combining._weigh(x[0], log_likelihood, repeats)[2] for repeats in (0.0, 0.5, 1.0)]
+    assert powers[0] > powers[1] > powers[2]

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import finegold
-from finegold.system.memory import did_you_mean
+from finegold.system.memory import check_address_space, did_you_mean
 
 # the commands by heading of the help
 PANELS = {
@@ -76,6 +76,7 @@ class Commands(click.Group):
 )
 def app() -> None:
     """Turn noisy annotations into labels that you can trust."""
+    check_address_space()
 
 
 def every_command() -> dict[str, Any]:

@@ -7,13 +7,17 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Remedy
 
 CGROUP = Path("/sys/fs/cgroup")
+# bytes of address space: with less the libraries hang or end the process, and below the second
+# number they get few threads, whose memory is reserved
+LEAST_ADDRESSES, MANY_ADDRESSES = 2**31, 2**33
 
 
 def limit(name: str, default: float) -> float:
@@ -53,6 +57,22 @@ def available_memory() -> float:
         )
         limits.append(float(most - used))
     return min(limits)
+
+
+def check_address_space() -> None:
+    """Raise if the process may use too few addresses, before the libraries are loaded."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if 0 <= most < LEAST_ADDRESSES:
+        has, needs = in_words(most), in_words(LEAST_ADDRESSES)
+        problem = f"the address space is limited to {has} (ulimit -v), and {needs} are needed"
+        raise InputError(problem, remedies=[Remedy(text="raise it; most of it is never used")])
+    if 0 <= most < MANY_ADDRESSES:
+        for name in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ.setdefault(name, "2")
 
 
 def in_words(n_bytes: float) -> str:
