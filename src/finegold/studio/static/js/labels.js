@@ -58,8 +58,8 @@ export function Labels({ project, at }) {
           <${Stale} project=${project} />
           ${summary.command_for_numbers && html`
             <${Note}>
-              The labels are numbers, and were counted as classes. A command gives every task a value with an interval:
-              <pre><code>${summary.command_for_numbers}</code></pre>
+              <span>The labels are numbers, and were counted as classes. For a value with an interval, run:</span>
+              <code>${summary.command_for_numbers}</code>
             <//>
           `}
           <${Tasks} project=${project} summary=${summary} at=${at} />
