@@ -55,7 +55,7 @@ def test_a_result_draws_and_certifies_without_files() -> None:
 def test_known_truths_are_not_drawn_and_not_counted() -> None:
     result = finegold.aggregate(votes_of(gold={task: task % 2 for task in range(100)}))
     drawn = finegold.sample(result, 50)
-    assert drawn.plan.tasks == 100
+    assert drawn.plan.n_tasks == 100
     assert all(int(task) >= 100 for task, *_ in drawn.plan.rows)
     labels = finegold.certify(result, checked(drawn), plan=drawn).labels(result)
     assert labels.filter(pl.col("is_gold"))["accepted"].all()

@@ -86,7 +86,7 @@ def test_a_group_has_one_split(tmp_path: Path) -> None:
     with pytest.warns(
         finegold.FinegoldWarning, match="tasks without a group, each a group of its own: 100"
     ):
-        split_of(many(1000), path, groups=groups)
+        split_of(many(1000), path, group=groups)
     table = pl.read_parquet(path)
     assert table["group"].to_list() == [groups.get(str(task)) for task in range(1000)]
     per_group = (
@@ -101,7 +101,7 @@ def test_a_group_has_one_split(tmp_path: Path) -> None:
         == {"train", "validation"}
     )
     with pytest.raises(InputError, match="no task has a group; check that tasks are written alike"):
-        many(10).export(path, "torch", groups={"t1": "d1"})
+        many(10).export(path, "torch", group={"t1": "d1"})
 
 
 def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class Certificate:
         classes, bands: The accuracy by label and by confidence, where there are enough checks.
         width_with_50_more: The expected width of the interval with 50 more checks.
         plan: How the tasks were drawn.
-        checks: A checksum of the answers.
+        checks_digest: A checksum of the answers.
         date: When the certificate was made.
     """
 
@@ -74,13 +74,13 @@ class Certificate:
     bands: dict[str, Interval]
     width_with_50_more: float
     plan: Plan
-    checks: str
+    checks_digest: str
     date: str
 
     @property
     def accepted_share(self) -> float:
         """The share of the tasks whose labels may be accepted."""
-        return self.accepted / self.plan.tasks
+        return self.accepted / self.plan.n_tasks
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
@@ -97,8 +97,12 @@ class Certificate:
             "sample": {"plan": plan.id}
             | {name: getattr(plan, name) for name in ("n", "seed", "looks")},
             "method": plan.method,
-            "tasks": plan.tasks,
-            "digests": {"labels": plan.labels, "plan": plan.digest, "checks": self.checks},
+            "tasks": plan.n_tasks,
+            "digests": {
+                "labels": plan.labels_digest,
+                "plan": plan.digest,
+                "checks": self.checks_digest,
+            },
             "date": self.date,
         }
 
@@ -106,7 +110,7 @@ class Certificate:
         """Return what the certificate says, one sentence per finding."""
         plan, a = self.plan, self.accuracy
         said = [
-            f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and"
+            f"{a.estimate:.1%} of the {plan.n_tasks:,} labels are right: between {a.low:.1%} and"
             f" {a.high:.1%}, with 95 % certainty, by {a.checked:,} checks of a random sample."
         ]
         if self.missing:
@@ -302,7 +306,7 @@ def certify(
         bands=parts[1],
         width_with_50_more=width,
         plan=plan,
-        checks=hashlib.sha256(json.dumps(content).encode()).hexdigest(),
+        checks_digest=hashlib.sha256(json.dumps(content).encode()).hexdigest(),
         date=datetime.now(UTC).date().isoformat(),
     )
 
@@ -379,7 +383,7 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
 
 def _check_belongs(result: ResultData, plan: Plan) -> None:
     """Refuse a plan that was made for other labels."""
-    if plan.labels != samples.labels_digest(result):
+    if plan.labels_digest != samples.labels_digest(result):
         raise InputError(
             f"this sheet was drawn for the labels of other votes, or of another method than"
             f" {plan.method}: its checks say nothing about these",

@@ -184,7 +184,7 @@ class Result(ResultData, Generic[Frame]):
         purpose: str,
         *,
         validation: float = 0.1,
-        groups: Mapping[Any, Any] | None = None,
+        group: Mapping[Any, Any] | None = None,
     ) -> None:
         """Write labels for training as Parquet: labels, probabilities, weights, agreement, and what
         to validate on.
@@ -197,12 +197,12 @@ class Result(ResultData, Generic[Frame]):
             validation: The share of tasks whose `split` is "validation" and not "train". A hash of
                 the task or of its group decides, so the share is approximate, and the tasks are the
                 same every time.
-            groups: task -> group, such as the document of a sentence, for the column `group`. A
+            group: task -> group, such as the document of a sentence, for the column `group`. A
                 group has one split.
         """
         from finegold.io.writers import write_training
 
-        write_training(self, path, purpose, validation, groups)
+        write_training(self, path, purpose, validation, group)
 
     def annotators(self, *, by_option: bool = False) -> Frame:
         """Return a data frame with one row per annotator.

@@ -62,9 +62,9 @@ class Plan:
     # that made the labels
     method: str
     # a checksum of the tasks and their labels
-    labels: str
+    labels_digest: str
     # that the sample speaks for
-    tasks: int
+    n_tasks: int
     # the tasks, the checks and the mean confidence of each stratum
     sizes: list[int]
     checks: list[int]
@@ -273,8 +273,8 @@ def plan_of(
         looks=looks,
         risk=risk,
         method=result.method,
-        labels=labels_digest(result),
-        tasks=len(tasks),
+        labels_digest=labels_digest(result),
+        n_tasks=len(tasks),
         sizes=sizes.tolist(),
         checks=np.bincount(stratum[chosen], minlength=len(sizes)).tolist(),
         confidence=[round(float(value), DIGITS) for value in means],

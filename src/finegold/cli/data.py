@@ -97,7 +97,7 @@ class Export:
         groups = None
         if self.group is not None:
             if given_result(votes.files) is not None:
-                raise InputError("a model has no columns; give its votes, or groups= in Python")
+                raise InputError("a model has no columns; give its votes, or group= in Python")
             task = votes.reading.task if isinstance(votes.reading.task, str) else None
             how: Any = {"task": task, "label": self.group, "prefix": "", "what": "group"}
             groups = dict(zip(*read_truth(votes.files, **how), strict=True))
