@@ -93,6 +93,7 @@ def test_ptbcc_finds_the_prototypes_again() -> None:
         ((0, 5, 2), {}, "n_tasks must be from 1"),
         ((9, 0, 2), {}, "n_annotators must be from 1"),
         ((9, 5, 0), {}, "n_classes must be from 1"),
+        ((9, 5, 10**20), {}, "n_classes must be from 1"),
         ((9, 5, 2), {"n_prototypes": 0}, "n_prototypes must be from 1"),
         ((9, 5, 2), {"votes_per_task": 6}, "votes_per_task must be from 1 to 5, not 6"),
         ((9, 5, 2), {"votes_per_task": float("nan")}, "votes_per_task"),

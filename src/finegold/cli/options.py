@@ -124,7 +124,10 @@ def _option_of(name: str, about: Option, usual: Any, is_listed: bool) -> Decorat
     elif about.kind == "number":
         is_float = float in (type(usual), type(about.low))
         kind: Any = click.FloatRange if is_float else click.IntRange
-        more |= {"type": kind(about.low, about.high), "metavar": about.metavar or "N"}
+        has_range = about.low is not None or about.high is not None
+        plain = float if is_float else int
+        more["type"] = kind(about.low, about.high) if has_range else plain
+        more["metavar"] = about.metavar or "N"
     elif about.kind == "choice":
         more["type"] = click.Choice(about.choices)
     else:

@@ -102,9 +102,6 @@ def simulate(
         >>> finegold.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
         Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
     """
-    names = np.arange(n_classes) if class_names is None else list(class_names)
-    if len(names) != n_classes:
-        raise InputError(f"there are {n_classes} classes but {len(names)} class names")
     for name, value, least, most in (
         ("n_tasks", n_tasks, 1, 2**31 - 1),
         ("n_annotators", n_annotators, 1, 2**31 - 1),
@@ -121,6 +118,9 @@ def simulate(
             raise InputError(
                 f"{name} must be from {least:,.10g} to {most:,.10g}, not {value:,.10g}"
             )
+    names = np.arange(n_classes) if class_names is None else list(class_names)
+    if len(names) != n_classes:
+        raise InputError(f"there are {n_classes} classes but {len(names)} class names")
     rng = np.random.default_rng((seed, 0))
     frequency = np.geomspace(imbalance, 1, n_classes)
     tau = rng.dirichlet(CLASS_STRENGTH * frequency / frequency.sum())
