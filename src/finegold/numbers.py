@@ -25,7 +25,6 @@ from finegold.io.read import read
 from finegold.io.truth import read_truth
 from finegold.results.metrics import exact_interval
 from finegold.results.scores import Scores, estimate
-from finegold.system.memory import count
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, match, text_of, to_list
 from finegold.votes.frames import make_frame, to_polars
@@ -118,18 +117,16 @@ class NumberResult:
         """
         from finegold.report import write_page
 
-        votes = self.annotations
-        people, tasks = count(votes.n_annotators, "annotator"), count(votes.n_tasks, "task")
-        about = f"{count(votes.n_votes, 'number')} by {people} on {tasks}"
+        about = repr(self).removeprefix("NumberResult(").removesuffix(")")
         write_page(path, title, about, self.sections())
 
     def sections(self) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return the titles and values of the report's sections, by their names."""
-        from finegold.report.sections.scales import raters, values
+        from finegold.report.sections.scales import values
 
         shown = values(self.annotations.task_names, *self.scores[:3])
-        people = raters(to_polars(self.annotators()))
-        return {"scores": ("Values", shown), "raters": ("Annotators", people)}
+        people = to_polars(self.annotators()).sort("noise").to_dicts()
+        return {"scores": ("Values", shown), "raters": ("Annotators", {"rows": people})}
 
     def __repr__(self) -> str:
         low, high = self.scores.value.min(), self.scores.value.max()

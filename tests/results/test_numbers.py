@@ -51,7 +51,7 @@ def test_the_report_shows_values_on_their_scale_and_what_raters_are_like(tmp_pat
     page = Page(path)
     assert page.figures == {"scores", "raters"}
     assert len(page.scripts) == 1
-    assert "450 numbers by 4 annotators on 150 tasks" in page.words
+    assert "150 tasks from " in page.words
     assert "40 of 150 shown, ordered by value" in page.words
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -52,14 +51,15 @@ class Numbers:
 
         values = own_name(to_polars(result.values()), result.annotations, 0)
         annotators = to_polars(result.annotators())
-        tables: dict[str | None, Callable[[], Any]] = {
-            self.output: lambda: values,
-            self.annotators: lambda: annotators,
-            self.sample: partial(result.sample, self.n, seed=self.seed),
-        }
-        files = {path: out.frame_writer(make) for path, make in tables.items()}
-        files[self.report] = partial(result.report, title=title_of(votes.files))
-        out.write_all(files)
+        out.write_tables(
+            {
+                self.output: lambda: values,
+                self.annotators: lambda: annotators,
+                self.sample: partial(result.sample, self.n, seed=self.seed),
+            }
+        )
+        if self.report is not None:
+            result.report(self.report, title_of(votes.files))
         if self.json:
             found: dict[str, Any] = {"n_tasks": len(values), "n_annotators": len(annotators)}
             found["errors"] = None if errors is None else asdict(errors)

@@ -16,7 +16,7 @@ MAX_CHARACTERS = 600
 # shown before the least certain span of a long text
 CHARACTERS_BEFORE = 150
 COLOURS = 5
-CANDIDATES = "the table of candidates (finegold spans --candidates FILE)"
+REST = "the table of candidates (finegold spans --candidates FILE)"
 
 
 def documents(result: SpanResult, threshold: float | None) -> View:
@@ -45,18 +45,14 @@ def documents(result: SpanResult, threshold: float | None) -> View:
         for who in readers[name]:
             spans = said.get((name, who), [])
             alike.setdefault(str(spans), (spans, []))[1].append(who)
-        document = {"name": name, "wrong": wrong, "n": len(rows[name])}
-        document |= {"first": first, "last": last, "length": len(text or "")}
-        document["consensus"] = list(_pieces(text, first, last, rows[name], classes))
-        document["readings"] = [
-            (people, list(_pieces(text, first, last, spans, classes)))
-            for spans, people in alike.values()
-        ]
-        shown.append(document)
+        every = [(rows[name], ["consensus"]), *alike.values()]
+        pieces = [(who, list(_pieces(text, first, last, each, classes))) for each, who in every]
+        document = {"name": name, "wrong": wrong, "n": len(rows[name]), "readings": pieces}
+        shown.append(document | {"first": first, "last": last, "length": len(text or "")})
     words = "how many are expected to be wrong, the most first"
     return {
         "documents": shown,
-        "shown": Shown(len(shown), order.height, words, CANDIDATES),
+        "shown": Shown(len(shown), order.height, words, REST),
         "n_spans": int(candidates["is_span"].sum()),
         "n_candidates": candidates.height,
         "agreed": agreed,
