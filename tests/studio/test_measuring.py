@@ -126,6 +126,15 @@ def test_a_sample_measures_labels_of_tasks_that_were_there_and_says_how_many_cam
     assert "40 tasks came later" in " ".join(said["sentences"])
 
 
+def test_a_sample_never_asks_for_more_tasks_than_there_are(studio):
+    """It said "with 50 more checks" where 20 tasks were left."""
+    project = studio.open("votes.csv", votes(truths(40)).encode())
+    draw(studio, project, n=30)
+    sample = studio.at(project, "POST", "/samples", json={"n": 500})
+    assert sample["n"] <= 40
+    assert sample["next_step"] == f"Check {sample['n'] - sample['done']} more tasks."
+
+
 def test_answers_of_a_sample_teach_nothing_and_are_asked_only_once(studio, world):
     project, truth = world
     sample = draw(studio, project)

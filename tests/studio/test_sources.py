@@ -140,6 +140,23 @@ def test_reading_again_keeps_spellings_merges_judgements_samples_and_the_fits_be
     assert classes_of(studio, project) == {"cat", "dog"}
 
 
+def test_a_finding_counts_the_classes_that_it_names_and_labels_come_back_with_numbers_as_numbers(
+    studio,
+):
+    """It said that 8 classes of 5 have several spellings; ids became text in the sheet with labels."""
+    names = ["cat", "Cat", "dog", "DOG", "cow"]
+    rows = [f"{t},{w},{names[(t + w) % 5]}" for t in range(40) for w in range(4)]
+    project = studio.open("votes.csv", table(*rows))
+    (finding,) = facts_of(studio, project)["findings"]
+    assert finding["text"].startswith("5 classes look like 3")
+    sheet = studio.get(f"/api/projects/{project}/export/with_labels.xlsx").content
+    assert pl.read_excel(sheet).get_column("task").dtype.is_integer()
+    # of 120 texts, the 20 that have a task and the 100 that have none are counted apart
+    texts = table(*(f"{t},text {t}" for t in range(20, 140)), head="task,text")
+    proposal = studio.draft(project, "texts.csv", texts)["proposal"]
+    assert [proposal[name] for name in ("matched", "without", "unmatched")] == [20, 20, 100]
+
+
 def test_people_are_merged_without_merging_classes(studio):
     rows = [f"{t},{'Ann' if t % 2 else 'ann'},{'Cat' if t < 10 else 'cat'}" for t in range(20)]
     rows += [f"{t},bob,cat" for t in range(20)]

@@ -148,7 +148,7 @@ def plan(
     tasks = np.flatnonzero(~(is_safe | nobody))
     # equal gains by their number of votes
     tasks = tasks[np.lexsort((result.votes_per_task[tasks], -gain[tasks]))][:budget]
-    return Plan(result, gain, tasks, is_safe, nobody & ~is_safe, _advice(asked))
+    return Plan(result, gain, tasks, is_safe, nobody & ~is_safe, advice_on_annotators(asked))
 
 
 def expected_gains(
@@ -205,7 +205,7 @@ def _groups(accuracy: Floats, activity: Floats) -> Integers:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-def _advice(result: ResultData) -> list[Advice]:
+def advice_on_annotators(result: ResultData) -> list[Advice]:
     """Return advice on annotators who are clearly less accurate than the median."""
     n_votes, accuracy = result.votes_per_annotator, result.annotator_accuracy
     judged = n_votes >= MIN_VOTES

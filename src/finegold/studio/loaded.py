@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from finegold.api.result import Result, load
 from finegold.errors import FinegoldError
 from finegold.insight.majority import CLOSE, flipped_tasks
-from finegold.insight.next_votes import Plan, plan
+from finegold.insight.next_votes import Advice, advice_on_annotators
 from finegold.insight.spam import KINDS, spam
+from finegold.insight.votes import single_labels
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
@@ -248,9 +249,9 @@ class LoadedResult:
         return texts.str.contains(part.lower(), literal=True).to_numpy(writable=True)
 
     @cached_property
-    def plan(self) -> Plan:
-        """Where further votes are needed, and what to do about annotators."""
-        return plan(self.result, budget=None)
+    def advice(self) -> list[Advice]:
+        """What to do about annotators."""
+        return advice_on_annotators(single_labels(self.labelled))
 
     @cached_property
     def suspicions(self) -> list[str]:

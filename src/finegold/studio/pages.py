@@ -108,7 +108,7 @@ def _steps(project: Project, measured: Row | None, n_open: int) -> list[Row]:
         n = int(np.logical_or.reduce(doubts).sum())
         about = f"{n:,} tasks are in doubt. The least certain come first."
         steps.append(("judge", "Judge doubtful tasks", about))
-    for each in shown.plan.advice[:1]:
+    for each in shown.advice[:1]:
         name = text_of(shown.result.annotator_names[each.annotator])
         steps.append(("people", f"Look at {name}", f"{each.why}."))
     steps.append(("export", "Export the labels", "One row for each task, with who decided what."))

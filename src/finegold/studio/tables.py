@@ -141,7 +141,7 @@ def annotators(project: ProjectDep, wanted: Annotated[AnnotatorFilter, Query()])
     names = result.annotator_names
     advice = [
         {"annotator": text_of(names[each.annotator]), "advice": each.action, "why": each.why}
-        for each in shown.plan.advice
+        for each in shown.advice
     ]
     rows = _lines(project, codes)
     return {"total": total, "rows": rows, "advice": advice}
