@@ -32,7 +32,7 @@ ANIMALS = (
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
 # Pages of the studio, each with what shows that it is there.
-STUDIO = {"labels": "#tasks tbody tr", "judge": "#judging .choice", "export": "#exports"}
+STUDIO = {"labels": "#tasks tbody tr", "judge": "#judging .choice"}
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -90,10 +90,13 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
             page.wait_for_timeout(500)
             page.screenshot(path=IMAGES / f"studio-{view}.png")
         page.emulate_media(color_scheme="dark")
-        page.goto(f"{link.partition('?')[0]}#/p/1/judge")
-        page.wait_for_selector(STUDIO["judge"])
         page.wait_for_timeout(500)
         page.screenshot(path=IMAGES / "studio-judge-dark.png")
+        page.set_viewport_size({"width": 420, "height": 860})
+        page.goto(f"{link.partition('?')[0]}#/p/1/labels")
+        page.wait_for_selector(STUDIO["labels"])
+        page.wait_for_timeout(500)
+        page.screenshot(path=IMAGES / "studio-labels-phone.png")
         page.close()
 
 
@@ -135,6 +138,12 @@ def pictures_of_judges(browser: Browser, folder: Path) -> None:
     folder.mkdir()
     drawn = simulate_log(6, 4, 400, seed=2)
     pl.DataFrame(drawn.columns).write_csv(folder / "log.csv")
+    with started(folder, "log.csv") as link:
+        page = browser.new_page(viewport={"width": 1200, "height": 860})
+        page.goto(link)
+        page.wait_for_selector("#log-reading")
+        picture(page, ".draft", "studio-log.png")
+        page.close()
     truths = zip(drawn.truth["item"], drawn.truth["truth"], strict=True)
     known = dict(list(truths)[:60])
     finegold.judges.assess(folder / "log.csv", gold=known).report(folder / "report.html")
