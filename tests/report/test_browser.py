@@ -1,5 +1,6 @@
 """The report in a real browser, from disk: tables sort and filter, nothing of the data runs."""
 
+import re
 from contextlib import contextmanager
 
 import pytest
@@ -8,6 +9,7 @@ from playwright.sync_api import expect
 import finegold
 from finegold.report import write_report
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.hostile import HOSTILE, RUNS
 from tests.support.report_helpers import EVIL, SAMPLE, evil_votes
 
 # of texts in heat maps: the contrast with their cell, on the page's background
@@ -69,6 +71,24 @@ def test_names_from_the_data_stay_text_and_numbers_in_cells_can_be_read(
         contrasts = page.evaluate(CONTRASTS)
         assert len(contrasts) > 100
         assert min(contrasts) >= 4.5
+
+
+@pytest.mark.parametrize("has_policy", [True, False])
+def test_hostile_names_run_nothing_with_the_policy_and_without(browser, tmp_path, has_policy):
+    """Forty tasks, annotators and titles; the classes are three others for each report."""
+    for n in range(0, 40, 10):
+        path, names = tmp_path / f"{n}.html", (*HOSTILE[n:], *HOSTILE[:n])
+        write_report(finegold.aggregate(evil_votes(40, 40, names)), path, title=" ".join(names))
+        text = path.read_text(encoding="utf-8")
+        without = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+        assert without != text
+        path.write_text(text if has_policy else without, encoding="utf-8")
+        with opened(browser, path) as page:
+            page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+            for summary in page.locator("#task-table summary").all()[:3]:
+                summary.click()
+            page.wait_for_timeout(300)
+            assert page.evaluate(RUNS) == []
 
 
 def test_the_table_of_tasks_sorts_filters_pages_and_opens(browser, reports):

@@ -8,6 +8,7 @@ import pytest
 
 import finegold
 from finegold import spans
+from finegold.spans.marks import SCHEMA
 from tests.support.cli_helpers import json_of, refusal_of, succeed
 from tests.support.report_helpers import EVIL, Page
 
@@ -262,6 +263,30 @@ def test_the_consensus_has_what_most_marked_and_their_extents(crowd):
     assert people["cy"]["recall_exact"] == pytest.approx(10 / 30)
     assert people["cy"]["recall_overlapping"] == pytest.approx(12 / 30)
     assert people["cy"]["precision_exact"] == pytest.approx(10 / 12)
+
+
+def test_marks_without_characters_are_left_out_and_counted(tmp_path):
+    rows = "document,annotator,start,end,label\n1,ann,0,4,PER\n1,ann,4,4,PER\n1,bo,0,4,PER\n"
+    (tmp_path / "marks.csv").write_text(rows)
+    marks = spans.read(tmp_path / "marks.csv")
+    assert (marks.spans.height, marks.left_out) == (2, {"spans without characters": 1})
+
+
+def test_touching_spans_are_two_of_equal_extents_the_longest_stands_and_only_what_was_read_is_due():
+    rows = [
+        *(("d1", who, *mark) for who in ("ann", "bo") for mark in ((0, 4, "PER"), (4, 8, "ORG"))),
+        *(("d2", "ann", 0, 4, "PER"), ("d2", "bo", 0, 6, "PER"), ("d3", "ann", 0, 4, "PER")),
+    ]
+    marked = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    readings = [("d1", "ann"), ("d1", "bo"), ("d2", "ann"), ("d2", "bo"), ("d3", "ann")]
+    read = pl.DataFrame(readings, schema=["document", "annotator"], orient="row")
+    result = spans.aggregate(spans.Marks(marked, read), "mv")
+    # without texts d2 ends where its last span does, and d3 has no pair of readers
+    assert spans.agreement(spans.Marks(marked, read)).alpha < 1
+    extents = [("d1", 0, 4), ("d1", 4, 8), ("d2", 0, 6), ("d3", 0, 4)]
+    assert result.candidates.select("document", "start", "end").rows() == extents
+    people = {row["annotator"]: row for row in result.annotators().to_dicts()}
+    assert people["bo"]["recall_overlapping"] == 1, "nobody asked bo to read d3"
 
 
 def test_nested_spans_of_different_classes_are_both_kept(tmp_path):

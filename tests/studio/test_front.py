@@ -3,6 +3,7 @@
 With FINEGOLD_PICTURES=FOLDER the pictures of docs/guides/studio_week.md are written there.
 """
 
+import csv
 import hashlib
 import os
 import re
@@ -12,9 +13,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from finegold.studio import security
 from finegold.studio.serve import STATIC
 from tests.studio.worlds import CLASSES, share_right, truths, votes
 from tests.support.browser import fits_the_width, new_page
+from tests.support.hostile import HOSTILE, RUNS
 from tests.support.studio_helpers import OPTION, studio_in_thread
 
 PICTURES = os.environ.get("FINEGOLD_PICTURES")
@@ -346,33 +349,79 @@ def test_each_role_of_a_log_of_judges_is_shown_and_changed(browser, tmp_path):
         assert chosen == {"criterion": "prompt", "question": "strict"}
 
 
-def test_names_and_texts_that_look_like_markup_run_nothing(browser, tmp_path):
-    evil = "<img src=x onerror=window.hit=1><script>window.hit=1</script>"
-    rows = [
-        f'"{evil}{t}",{evil}{w},"{evil}{k}","[x](javascript:window.hit=1) {evil}"'
-        for t in range(4)
-        for w in "ab"
-        for k in "c"
+def hostile_tables(folder):
+    """Votes, texts, drafts and pictures in which every name is an attack."""
+    classes, everything = HOSTILE[::4], "\n\n".join(HOSTILE)
+
+    def write(name, head, rows):
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([head, *rows])
+
+    votes = [
+        (f"{task}{n}", HOSTILE[(n + w) % 40], classes[(n + w * (n % 3)) % 10], everything, task)
+        for n, task in enumerate(HOSTILE)
+        for w in range(3)
     ]
-    rows += [f'"{evil}{t}",{evil}c,"{evil}d","text"' for t in range(2)]
+    write("votes.csv", ("task", "annotator", "label", f"text {HOSTILE[0]}", HOSTILE[6]), votes)
+    rows = [(f"{task}{n}", *HOSTILE[1:13]) for n, task in enumerate(HOSTILE)]
+    write("texts.csv", ("task", *HOSTILE[1:13]), rows)
+    write("draft.csv", HOSTILE[:12], [HOSTILE[k : k + 12] for k in range(0, 28)])
+    (folder / "pictures").mkdir()
+    for name in ("x.png", "x.svg", "x.html"):
+        (folder / "pictures" / name).write_text(f"<svg onload=top.hit=1>{everything}</svg>")
+    rows = [(f"{task}{n}", "pictures/x.png", "pictures/x.svg") for n, task in enumerate(HOSTILE)]
+    write("pictures.csv", ("task", HOSTILE[9], HOSTILE[10]), rows)
+
+
+@pytest.mark.parametrize("has_policy", [True, False])
+def test_names_and_texts_that_look_like_markup_run_nothing(
+    browser, tmp_path, monkeypatch, has_policy
+):
+    """Without the policy, nothing but the escaping of the pages stands in their way."""
+    if not has_policy:
+        monkeypatch.delitem(security.HEADERS, "content-security-policy")
+    hostile_tables(tmp_path)
+    name, everything = HOSTILE[9], "\n\n".join([*HOSTILE, *(f"- **{one}**" for one in HOSTILE)])
     with studio_in_thread(tmp_path) as studio, new_page(browser) as page:
-        table = "\n".join(["task,annotator,label,text", *rows, ""]).encode()
-        project = studio.open(f"{evil}.csv".replace("/", ""), table)
-        studio.at(project, "PATCH", json={"name": evil, "guidelines": evil})
-        studio.judge(project, f"{evil}0", None, kind="note", text=evil)
-        page.goto(studio.link)
+        project = studio.create(name)
+        columns = {"task": "task", "annotator": "annotator", "label": "label"}
+        studio.add(project, "votes.csv", **columns)
+        for table in ("texts.csv", "pictures.csv"):
+            source = studio.draft(project, table, kind="items")["id"]
+            studio.take(project, source, task="task")
+        studio.draft(project, "draft.csv")
+        change = {"guidelines": everything, "blind": False, "name": "".join(HOSTILE)[:200]}
+        studio.at(project, "PATCH", json=change)
+        tasks = [
+            row["name"] for row in studio.at(project, "GET", "/tasks?sort=task&most=50")["rows"]
+        ]
+        assert len(tasks) == 40
+        for words in HOSTILE:
+            studio.judge(project, tasks[0], None, kind="note", text=words)
+            studio.at(project, "POST", "/people", json={"name": words})
+        studio.at(project, "POST", "/samples", json={"n": 10})
+        answer = page.goto(studio.link)
+        assert ("content-security-policy" in answer.headers) == has_policy
         page.wait_for_selector("#projects")
-        for path, sign in {
-            "read": "#found",
-            "labels/0": "#task .votes",
-            "people": "#annotators",
-            "measure": "#draw-sample",
-            "export": "#exports",
-            "judge": ".choice",
-        }.items():
-            page.goto(f"{studio.address}/#/p/{project}/{path}")
+        ran = {}
+        for path, sign, opened in (
+            ("", "#projects", None),
+            (f"p/{project}/read", ".draft .preview", None),
+            (f"p/{project}/labels", "#tasks tbody tr", None),
+            (f"p/{project}/labels/0", "#task .votes", ".thumb"),
+            (f"p/{project}/people", "#annotators", "#annotators tbody button.plain"),
+            (f"p/{project}/people?tab=reviewers", "#people tbody tr >> nth=39", None),
+            (f"p/{project}/measure", "#samples", None),
+            (f"p/{project}/export", "#exports", None),
+            (f"p/{project}/judge", ".choice", None),
+        ):
+            page.goto(f"{studio.address}/#/{path}")
             page.wait_for_selector(sign)
-            opened = "document.querySelectorAll('details').forEach((one) => (one.open = true))"
-            page.evaluate(opened)
-            page.wait_for_timeout(400)
-            assert page.evaluate("window.hit") is None, path
+            page.evaluate(
+                "document.querySelectorAll('details').forEach((one) => (one.open = true))"
+            )
+            if opened is not None:
+                page.locator(opened).first.evaluate("(one) => one.click()")
+            page.wait_for_timeout(500)
+            ran[path] = page.evaluate(RUNS)
+        assert {path: found for path, found in ran.items() if found} == {}

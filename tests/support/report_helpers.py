@@ -49,15 +49,19 @@ class Page(HTMLParser):
         return {found["data-figure"] for found in self.all("svg") if "data-figure" in found}
 
 
-def evil_votes(n_tasks=30, n_annotators=6):
+def evil_votes(n_tasks=30, n_annotators=6, names=(EVIL,)):
     """Every name is an attack, and votes disagree enough for all tables to have rows."""
+
+    def name(what, number):
+        return f"{what} {number:02d}{names[number % len(names)]}"
+
     rng = np.random.default_rng(0)
     votes = []
     for i in range(n_tasks):
         truth = int(rng.integers(3))
         for j in range(n_annotators):
             voted = truth if rng.random() < 0.5 else int(rng.integers(3))
-            votes.append((f"task {i:02d}{EVIL}", f"annotator {j}{EVIL}", f"class {voted}{EVIL}"))
+            votes.append((name("task", i), name("annotator", j), name("class", voted)))
     return Annotations.from_arrays(*zip(*votes, strict=True))
 
 
