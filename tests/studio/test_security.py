@@ -182,6 +182,21 @@ def test_a_body_that_does_not_say_its_length_is_counted(studio):
     assert {*studio.services.files.scratch.iterdir()} == before
 
 
+def test_a_client_that_leaves_while_it_sends_leaves_no_file_and_prints_no_traceback(studio, caplog):
+    def send():
+        yield b"task,worker,label\n"
+        wait_until(lambda: any(scratch.iterdir()))
+        raise ConnectionError
+
+    scratch = studio.services.files.scratch
+    wait_until(lambda: not any(scratch.iterdir()))
+    with pytest.raises(ConnectionError):
+        studio.post(f"/api/projects/{studio.project}/sources?name=slow.csv", content=send())
+    wait_until(lambda: not any(scratch.iterdir()))
+    assert studio.good("GET", "/api/projects")
+    assert "Exception" not in caplog.text
+
+
 OUTSIDE = (
     *("../secret.csv", "/etc/passwd", "link.csv", "folder/../../secret.csv", "inside/../link.csv"),
     *("inside/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv"),

@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from finegold.errors import FinegoldError, FinegoldWarning, InputError
@@ -104,6 +105,8 @@ def _problem_of(error: Exception) -> Problem:
         case RequestValidationError():
             wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
             return Problem(422, "The request is not valid", "; ".join(wrong))
+        case ClientDisconnect():
+            return Problem(400, "The request was not sent to its end")
         case HTTPException():
             return Problem(error.status_code, str(error.detail))
         case sqlite3.OperationalError():
@@ -124,4 +127,6 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 # Starlette prints the traceback of errors that are handled as an Exception, and of no others.
 KNOWN = (Problem, FinegoldError, RequestValidationError, HTTPException, sqlite3.DatabaseError)
-HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys((*KNOWN, Exception), handle_error)
+HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
+    (*KNOWN, ClientDisconnect, Exception), handle_error
+)
