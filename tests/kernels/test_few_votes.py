@@ -79,7 +79,7 @@ def test_runs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, again = votes(5, "last"), finegold.aggregate(votes(5), "mv")
     for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(runs, name))
-    for name in ("posterior", "label_codes", "tied", "accuracy", "agreement"):
+    for name in ("posterior", "label_codes", "tied", "annotator_accuracy", "annotator_agreement"):
         np.testing.assert_array_equal(getattr(result, name), getattr(again, name))
 
 
