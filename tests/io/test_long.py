@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from finegold.errors import InputError
+from finegold.errors import FinegoldWarning, InputError
 from finegold.io.read import read
 from finegold.votes.encoding import to_list
 from tests.support.exports_cases import Case, check_each, put, reads, refuses
@@ -140,3 +140,27 @@ def test_ids_of_two_files_are_never_rounded(
 def test_large_integers_and_fractions_in_json_are_not_merged(tmp_path: Path, name: str) -> None:
     rows = [{"task": task, "worker": "w", "label": "a"} for task in (*LARGE, 0.5)]
     assert to_list(read(put(tmp_path, name, rows)).task_names) == AS_TEXT
+
+
+def test_rows_of_one_answer_are_joined_and_rows_without_an_annotator_left_out() -> None:
+    rows = [("1", "ann", "a;b"), ("1", "ann", "c"), ("2", None, None), ("2", "bo", "a")]
+    frame = pl.DataFrame(rows, schema=["task", "annotator", "label"], orient="row")
+    with pytest.warns(FinegoldWarning, match="are one answer: 1 of 4 joined an earlier row"):
+        votes = read(frame, multi=True)
+    assert (to_list(votes.annotator_names), votes.n_votes) == (["ann", "bo"], 4)
+
+
+def test_a_column_that_tells_questions_apart_and_predictions_beside_labels_are_asked_about(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        f"{task},{who},{question},{question}1"
+        for task in range(9)
+        for who in "ab"
+        for question in "xy"
+    ]
+    with pytest.raises(InputError, match="question"):
+        read(write(tmp_path / "questions.csv", "\n".join(["task,worker,question,label", *rows])))
+    rows = [f"{task},{who},{'ab'[task % 2]},{'abc'[task % 3]}" for task in range(9) for who in "vw"]
+    with pytest.raises(InputError, match="may hold the truth"):
+        read(write(tmp_path / "rivals.csv", "\n".join(["task,worker,label,prediction", *rows])))

@@ -168,6 +168,16 @@ def test_people_are_merged_without_merging_classes(studio):
     assert (facts["n_annotators"], facts["n_classes"]) == (2, 2)
 
 
+def test_labels_beside_earlier_ones_have_another_name(studio):
+    rows = [f"{t},{w},cat,old" for t in range(6) for w in "ab"]
+    head = "task,annotator,label,finegold_label"
+    project = studio.open("again.csv", table(*rows, head=head), label="label")
+    answer = studio.get(f"/api/projects/{project}/export/with_labels.csv")
+    first, row, *_ = answer.text.splitlines()
+    assert first == f"{head},finegold_label_new,finegold_confidence"
+    assert row.startswith("0,a,cat,old,cat,")
+
+
 def test_an_annotator_is_excluded_and_counted_again(studio):
     project = studio.open("votes.csv", votes(truths(40)).encode())
     before = facts_of(studio, project)
