@@ -94,7 +94,7 @@ class GLAD(finegold.GLAD):
         block.state["q"] = np.append(q, state.q)
         return state
 
-    def objective(
+    def log_posterior(
         self, block: Any, votes: Any, alpha: Floats, beta: Floats
     ) -> tuple[float, Floats]:
         """Return Q at the posteriors of the E step, without its constants, and its gradient."""

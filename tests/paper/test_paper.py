@@ -3,6 +3,7 @@
 import csv
 import http.server
 import json
+import re
 import threading
 
 import numpy as np
@@ -62,7 +63,8 @@ def test_every_table_and_figure_has_its_files(out):
     assert names == {"reproduction.html", "reproduction.md", "results.json", *drawn, *tables}
     written = (out / "reproduction.html").read_text()
     assert written.count("data:image/png;base64,") == 4
-    assert "http" not in written
+    # what is drawn may hold these letters by chance
+    assert "http" not in re.sub(r"base64,[^\"]*", "", written)
 
 
 def test_tables_put_the_paper_beside_finegold(out):

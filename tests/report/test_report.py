@@ -43,7 +43,7 @@ def page(sample, tmp_path_factory):
 @pytest.fixture(scope="module")
 def evil_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    truth = {f"task 00{EVIL}": f"class 0{EVIL}", f"task 01{EVIL}": f"nobody's{EVIL}"}
+    truth = {f"task 00{EVIL}": f"class 00{EVIL}", f"task 01{EVIL}": f"nobody's{EVIL}"}
     return report_of(
         finegold.aggregate(evil_votes(), "ptbcc"), path, truth=truth, title=EVIL, command=EVIL
     )
@@ -142,7 +142,7 @@ def test_names_from_the_data_are_text_and_nothing_else(evil_page):
     assert evil_page.all("img") == []
     assert EVIL not in evil_page.source
     rows = tasks(Subject(finegold.aggregate(evil_votes(), "ptbcc")))["rows"]
-    shown = [f"annotator 0{EVIL}", f"class 0{EVIL}", f"{EVIL} · Finegold report"]
+    shown = [f"annotator 00{EVIL}", f"class 00{EVIL}", f"{EVIL} · Finegold report"]
     assert rows
     assert all(name in evil_page.text for name in [*shown, *(row["task"] for row in rows)])
 
