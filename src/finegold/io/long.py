@@ -209,6 +209,9 @@ def read_counts(opened: Table, options: ReadOptions) -> Annotations:
         gold = truths.gold_column(options.gold, columns)
         others = {by_task, gold, *roles.candidates(columns, roles.TRUTH)}
     classes = _listed(options.label, columns) or [name for name in columns if name not in others]
+    remedies = [use(label=Placeholder("CLASS,CLASS"), text="to name the columns of counts")]
+    if not classes:
+        raise InputError("there is no column with numbers of votes", opened.name, remedies)
     frame = opened.read([name for name in (by_task, *classes, gold) if name is not None])
     frame = frame.with_row_index(ROW)
     table = _unpivot(frame, ROW if by_task is None else str(by_task), classes, gold, False)
@@ -218,7 +221,6 @@ def read_counts(opened: Table, options: ReadOptions) -> Annotations:
     if len(wrong):
         cell = int(wrong[0])
         place = f'{opened.where(cell % len(frame))}, column "{classes[cell // len(frame)]}"'
-        remedies = [use(label=Placeholder("CLASS,CLASS"), text="to name the columns of counts")]
         raise InputError(f"{texts[cell]!r} is not a number of votes", place, remedies)
     n_votes = counts.fill_null(0).to_numpy()
     # a task without votes keeps a row, so that it is listed as unlabelled

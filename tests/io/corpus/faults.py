@@ -50,6 +50,7 @@ FAULTS_CASES = (
     case("one cell with a list", {"v.csv": long(lambda t, w, v: [t, w, "[1; 2]" if t * w == 1 else v])}, 60, "1 vote holds several labels, such as [1; 2]"),
     case("counts with numeric headers", {"v.csv": COUNTS}, None, "--layout counts", "--layout counts"),
     case("counts, called so", {"v.csv": COUNTS}, 100, "annotators are unknown", asks="--layout counts"),
+    case("counts without a column of them", {"v.csv": by_task("item,truth", lambda t: [t, "x"])}, None, "no column with numbers of votes", asks="--layout counts"),
     case("counts that are shares", {"v.csv": by_task("item,yes,no", lambda t: [t, 0.25, 0.75])}, None, "'0.25' is not a number of votes", asks="--layout counts"),
     case("a column of criteria", {"v.csv": CRITERIA}, None, 'asks 2 questions (the column "criterion"): "style" (60 votes), "truth" (60 votes)'),
     case("a column of criteria, one of them", {"v.csv": CRITERIA}, 60, asks="--question criterion=style"),
