@@ -65,7 +65,7 @@ def measurement_of(certificate: Any) -> View:
         except (OSError, ValueError) as error:
             words = f"{certificate} is not a certificate as .json ({error})"
             raise InputError(words) from None
-    values = certificate if isinstance(certificate, dict) else certificate.to_dict()
+    values = certificate.to_dict() if hasattr(certificate, "to_dict") else certificate
     try:
         measured = {
             name: values["accuracy"][name] for name in ("estimate", "low", "high", "checked")
